@@ -1,0 +1,44 @@
+/** Annotation keys (API specification, §8; offloading specification, §1). */
+export const Annotations = {
+  remoteTenantNamespace: "liqo.io/remote-tenant-namespace",
+  createVirtualNode: "liqo.io/create-virtual-node",
+  cordon: "liqo.io/cordon",
+  cordonTenant: "liqo.io/cordon-tenant",
+  permanentlyUnreachable: "liqo.io/foreign-cluster-permanently-unreachable",
+  preinstalled: "liqo.io/preinstalled",
+  uninstalling: "liqo.io/uninstalling",
+  templateLabels: "liqo.io/template-labels",
+  templateAnnotations: "liqo.io/template-annotations",
+  webhookServiceName: "liqo.io/webhook-service-name",
+  renew: "liqo.io/renew",
+
+  skipReflection: "liqo.io/skip-reflection",
+  allowReflection: "liqo.io/allow-reflection",
+  forceRemoteNodePort: "liqo.io/force-remote-node-port",
+  antiAffinityPreset: "liqo.io/anti-affinity-preset",
+  antiAffinityLabels: "liqo.io/anti-affinity-labels",
+  remoteRuntimeClassName: "liqo.io/remote-runtime-class-name",
+  remoteAccessModes: "liqo.io/remote-access-modes",
+  remoteStorageClass: "liqo.io/remote-storage-class",
+  remoteServiceAccountName: "liqo.io/remote-service-account-name",
+  apiServerSupport: "liqo.io/api-server-support",
+  useDirectConnections: "liqo.io/use-direct-connections",
+  directConnectionsData: "liqo.io/direct-connections-data",
+  offloadingPatchHash: "liqo.io/offloading-patch-hash",
+  managedByNamespaceMap: "liqo.io/managed-by-namespace-map",
+  originalName: "liqo.io/original-name",
+} as const;
+
+/** `liqo.io/create-virtual-node`: any value but an empty one and "false", in any case, asks for a virtual node. */
+export function asksForVirtualNode(annotations: Record<string, string> | undefined): boolean {
+  const value = annotations?.[Annotations.createVirtualNode];
+  return value !== undefined && value !== "" && value.toLowerCase() !== "false";
+}
+
+/** `liqo.io/cordon`, `liqo.io/cordon-tenant`: present and not "false", "False" or "0". */
+export function isCordoned(annotations: Record<string, string> | undefined): boolean {
+  return [Annotations.cordon, Annotations.cordonTenant].some((key) => {
+    const value = annotations?.[key];
+    return value !== undefined && !["false", "False", "0"].includes(value);
+  });
+}

@@ -1,0 +1,288 @@
+import type { DeploymentSpec } from "kubernetes-types/apps/v1";
+import type {
+  LocalObjectReference,
+  NodeAffinity,
+  NodeSelectorTerm,
+  PodSpec,
+  ResourceRequirements,
+  ScopeSelector,
+  Taint,
+  Toleration,
+} from "kubernetes-types/core/v1";
+import type { Endpoint, EndpointPort } from "kubernetes-types/discovery/v1";
+import { z } from "zod";
+import { ingressClassSchema, loadBalancerClassSchema, storageClassSchema } from "./authentication.js";
+import { AGE, column, conditionPath, wideColumn } from "./columns.js";
+import { defineResource, type ObjectOf } from "./definition.js";
+import { OFFLOADING } from "./groups.js";
+import {
+  clusterID,
+  dateTime,
+  embedded,
+  embeddedMetadata,
+  int32,
+  int64,
+  localReference,
+  object,
+  objectReference,
+  quantities,
+  stringMap,
+} from "./schema.js";
+import { withDefault, withRequiredDefault } from "./schema-hints.js";
+
+const namespaceMapPhase = z.enum(["Accepted", "CreationLoopBackOff", "Terminating"]);
+
+/** Both maps: by local namespace. */
+const namespaceMapSpec = object({ desiredMapping: stringMap.optional() });
+const namespaceMapStatus = object({
+  currentMapping: z
+    .record(z.string(), object({ remoteNamespace: z.string().optional(), phase: namespaceMapPhase.optional() }))
+    .optional(),
+});
+
+export const NamespaceMapResource = defineResource({
+  ...OFFLOADING,
+  kind: "NamespaceMap",
+  plural: "namespacemaps",
+  shortNames: ["nm", "nsmap"],
+  namespaced: true,
+  spec: namespaceMapSpec,
+  status: namespaceMapStatus,
+  columns: [column("LOCAL", ".metadata.labels.liqo\\.io/replication"), AGE],
+});
+
+const namespaceMappingStrategy = z.enum(["EnforceSameName", "DefaultName", "SelectedName"]);
+const podOffloadingStrategy = z.enum(["Local", "Remote", "LocalAndRemote"]);
+const offloadingPhase = z.enum(["Ready", "NoClusterSelected", "InProgress", "SomeFailed", "AllFailed", "Terminating"]);
+
+const namespaceOffloadingSpec = object({
+  namespaceMappingStrategy: withDefault(namespaceMappingStrategy, "DefaultName"),
+  remoteNamespaceName: z.string().optional(),
+  podOffloadingStrategy: withDefault(podOffloadingStrategy, "LocalAndRemote"),
+  /** No terms: all clusters. */
+  clusterSelector: object({ nodeSelectorTerms: z.array(embedded<NodeSelectorTerm>()) }).optional(),
+});
+
+const remoteNamespaceCondition = object({
+  type: z.enum(["OffloadingRequired", "Ready"]),
+  status: z.enum(["True", "False", "Unknown"]),
+  lastTransitionTime: dateTime.optional(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+const namespaceOffloadingStatus = object({
+  remoteNamespaceName: z.string().optional(),
+  offloadingPhase: offloadingPhase.optional(),
+  /** By cluster ID. */
+  remoteNamespacesConditions: z.record(z.string(), z.array(remoteNamespaceCondition)).optional(),
+  observedGeneration: int64.optional(),
+});
+
+export const NamespaceOffloadingResource = defineResource({
+  ...OFFLOADING,
+  kind: "NamespaceOffloading",
+  plural: "namespaceoffloadings",
+  shortNames: ["nso", "nsof", "nsoff", "nsoffloading"],
+  namespaced: true,
+  specRequired: true,
+  spec: namespaceOffloadingSpec,
+  status: namespaceOffloadingStatus,
+  columns: [
+    column("NAMESPACEMAPPINGSTRATEGY", ".spec.namespaceMappingStrategy"),
+    column("PODOFFLOADINGSTRATEGY", ".spec.podOffloadingStrategy"),
+    column("OFFLOADINGPHASE", ".status.offloadingPhase"),
+    wideColumn("REMOTENAMESPACENAME", ".status.remoteNamespaceName"),
+    AGE,
+  ],
+});
+
+const limitsEnforcement = z.enum(["Hard", "Soft", "None"]);
+
+const quotaSpec = object({
+  user: z.string().min(1),
+  limitsEnforcement: limitsEnforcement.optional(),
+  resources: quantities,
+  cordoned: z.boolean().optional(),
+});
+
+export const QuotaResource = defineResource({
+  ...OFFLOADING,
+  kind: "Quota",
+  plural: "quotas",
+  shortNames: ["qt"],
+  namespaced: true,
+  specRequired: true,
+  spec: quotaSpec,
+  columns: [
+    column("ENFORCEMENT", ".spec.limitsEnforcement"),
+    column("CORDONED", ".spec.cordoned", "boolean"),
+    AGE,
+    wideColumn("USER", ".spec.user"),
+  ],
+});
+
+const podPhase = z.enum(["Pending", "Running", "Succeeded", "Failed", "Unknown"]);
+const shadowPodSpec = object({ pod: embedded<PodSpec>().optional() });
+const shadowPodStatus = object({ phase: withDefault(podPhase, "Unknown") });
+
+export const ShadowPodResource = defineResource({
+  ...OFFLOADING,
+  kind: "ShadowPod",
+  plural: "shadowpods",
+  shortNames: ["shp", "shpod"],
+  namespaced: true,
+  spec: shadowPodSpec,
+  status: shadowPodStatus,
+  columns: [column("STATUS", ".status.phase"), AGE],
+});
+
+const shadowEndpointSliceSpec = object({
+  template: object({
+    addressType: z.string().optional(),
+    endpoints: z.array(embedded<Endpoint>()).optional(),
+    ports: z.array(embedded<EndpointPort>()).optional(),
+  }).optional(),
+});
+
+export const ShadowEndpointSliceResource = defineResource({
+  ...OFFLOADING,
+  kind: "ShadowEndpointSlice",
+  plural: "shadowendpointslices",
+  shortNames: ["shes", "sheps", "seps"],
+  namespaced: true,
+  spec: shadowEndpointSliceSpec,
+  columns: [AGE],
+});
+
+const offloadingPatch = object({
+  annotationsNotReflected: z.array(z.string()).optional(),
+  labelsNotReflected: z.array(z.string()).optional(),
+  nodeSelector: stringMap.optional(),
+  tolerations: z.array(embedded<Toleration>()).optional(),
+  affinity: object({ nodeAffinity: embedded<NodeAffinity>().optional() }).optional(),
+  runtimeClassName: z.string().optional(),
+});
+
+const virtualNodeSpec = object({
+  clusterID: clusterID.optional(),
+  /** The Deployment of the virtual node's process, filled in at admission. */
+  template: object({
+    metadata: embeddedMetadata.optional(),
+    spec: embedded<DeploymentSpec>().optional(),
+  }).optional(),
+  offloadingPatch: offloadingPatch.optional(),
+  createNode: z.boolean().optional(),
+  disableNetworkCheck: z.boolean().optional(),
+  kubeconfigSecretRef: localReference.optional(),
+  images: z.array(object({ names: z.array(z.string()).optional(), sizeBytes: int64.optional() })).optional(),
+  /** A core ResourceQuotaSpec: `hard` is the node's capacity. */
+  resourceQuota: object({
+    hard: quantities.optional(),
+    scopes: z.array(z.string()).optional(),
+    scopeSelector: embedded<ScopeSelector>().optional(),
+  }).optional(),
+  labels: stringMap.optional(),
+  annotations: stringMap.optional(),
+  taints: z.array(embedded<Taint>()).optional(),
+  storageClasses: z.array(storageClassSchema).optional(),
+  ingressClasses: z.array(ingressClassSchema).optional(),
+  loadBalancerClasses: z.array(loadBalancerClassSchema).optional(),
+  vkOptionsTemplateRef: objectReference.optional(),
+});
+
+const virtualNodeConditionType = z.enum(["VirtualKubelet", "Node"]);
+const virtualNodeConditionStatus = z.enum(["None", "Running", "Creating", "Draining", "Deleting"]);
+
+const virtualNodeCondition = object({
+  type: virtualNodeConditionType,
+  status: withRequiredDefault(virtualNodeConditionStatus, "None"),
+  lastTransitionTime: dateTime.optional(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+const virtualNodeStatus = object({ conditions: z.array(virtualNodeCondition).optional() });
+
+export const VirtualNodeResource = defineResource({
+  ...OFFLOADING,
+  kind: "VirtualNode",
+  plural: "virtualnodes",
+  shortNames: ["vn", "vnode", "virno", "vno"],
+  namespaced: true,
+  spec: virtualNodeSpec,
+  status: virtualNodeStatus,
+  columns: [
+    column("CLUSTERID", ".spec.clusterID"),
+    column("CREATE NODE", ".spec.createNode", "boolean"),
+    AGE,
+    wideColumn("NODE", conditionPath("Node")),
+    wideColumn("VIRTUALKUBELET", conditionPath("VirtualKubelet")),
+  ],
+});
+
+const reflectionType = z.enum(["DenyList", "AllowList", "CustomLiqo"]);
+
+const vkOptionsTemplateSpec = object({
+  createNode: z.boolean(),
+  disableNetworkCheck: z.boolean(),
+  containerImage: z.string(),
+  metricsEnabled: z.boolean(),
+  metricsAddress: z.string().optional(),
+  labelsNotReflected: z.array(z.string()).optional(),
+  annotationsNotReflected: z.array(z.string()).optional(),
+  /** By reflected kind: `pod`, `service`, `configmap`, … */
+  reflectorsConfig: z.record(z.string(), object({ workers: int64.min(0), type: reflectionType.optional() })).optional(),
+  resources: embedded<ResourceRequirements>().optional(),
+  extraArgs: z.array(z.string()).optional(),
+  extraAnnotations: stringMap.optional(),
+  extraLabels: stringMap.optional(),
+  nodeExtraAnnotations: stringMap.optional(),
+  nodeExtraLabels: stringMap.optional(),
+  replicas: int32.optional(),
+  imagePullSecrets: z.array(embedded<LocalObjectReference>()).optional(),
+  pullPolicy: z.string().optional(),
+  tolerations: z.array(embedded<Toleration>()).optional(),
+});
+
+export const VkOptionsTemplateResource = defineResource({
+  ...OFFLOADING,
+  kind: "VkOptionsTemplate",
+  plural: "vkoptionstemplates",
+  shortNames: ["vkot", "vkopt"],
+  namespaced: true,
+  specRequired: true,
+  spec: vkOptionsTemplateSpec,
+  columns: [AGE],
+});
+
+export type NamespaceMap = ObjectOf<typeof NamespaceMapResource>;
+export type NamespaceMapSpec = z.infer<typeof namespaceMapSpec>;
+export type NamespaceMapStatus = z.infer<typeof namespaceMapStatus>;
+export type NamespaceMapPhase = z.infer<typeof namespaceMapPhase>;
+export type NamespaceOffloading = ObjectOf<typeof NamespaceOffloadingResource>;
+export type NamespaceOffloadingSpec = z.infer<typeof namespaceOffloadingSpec>;
+export type NamespaceOffloadingStatus = z.infer<typeof namespaceOffloadingStatus>;
+export type NamespaceMappingStrategy = z.infer<typeof namespaceMappingStrategy>;
+export type PodOffloadingStrategy = z.infer<typeof podOffloadingStrategy>;
+export type OffloadingPhase = z.infer<typeof offloadingPhase>;
+export type RemoteNamespaceCondition = z.infer<typeof remoteNamespaceCondition>;
+export type Quota = ObjectOf<typeof QuotaResource>;
+export type QuotaSpec = z.infer<typeof quotaSpec>;
+export type LimitsEnforcement = z.infer<typeof limitsEnforcement>;
+export type ShadowPod = ObjectOf<typeof ShadowPodResource>;
+export type ShadowPodSpec = z.infer<typeof shadowPodSpec>;
+export type ShadowPodStatus = z.infer<typeof shadowPodStatus>;
+export type PodPhase = z.infer<typeof podPhase>;
+export type ShadowEndpointSlice = ObjectOf<typeof ShadowEndpointSliceResource>;
+export type ShadowEndpointSliceSpec = z.infer<typeof shadowEndpointSliceSpec>;
+export type OffloadingPatch = z.infer<typeof offloadingPatch>;
+export type VirtualNode = ObjectOf<typeof VirtualNodeResource>;
+export type VirtualNodeSpec = z.infer<typeof virtualNodeSpec>;
+export type VirtualNodeStatus = z.infer<typeof virtualNodeStatus>;
+export type VirtualNodeCondition = z.infer<typeof virtualNodeCondition>;
+export type VirtualNodeConditionType = z.infer<typeof virtualNodeConditionType>;
+export type VirtualNodeConditionStatus = z.infer<typeof virtualNodeConditionStatus>;
+export type VkOptionsTemplate = ObjectOf<typeof VkOptionsTemplateResource>;
+export type VkOptionsTemplateSpec = z.infer<typeof vkOptionsTemplateSpec>;
+export type ReflectionType = z.infer<typeof reflectionType>;

@@ -1,0 +1,51 @@
+import { Labels, ResourceSliceResource, type ResourceSlice, type ResourceSliceSpec } from "../../api/index.js";
+import { makeCertificateRequest, sliceSubject } from "../../crypto/index.js";
+import { Controller, TerminalError, isDeleting, keyOf } from "../../runtime/index.js";
+import type { AuthenticationArea } from "./area.js";
+import { encodeBase64, isReplicationSource, remoteClusterOf } from "./lookups.js";
+
+/**
+ * Consumer. Watches its own ResourceSlices; fills in what their spec lacks: both cluster IDs and the certificate request (control plane
+ * specification, §6). A request that is there is never replaced.
+ */
+export function sliceSourceController(area: AuthenticationArea): Controller {
+  const { client, logger, config } = area.context;
+  const { slices, namespaces } = area.informers;
+
+  async function reconcile(key: string): Promise<void> {
+    const slice = slices.get(key);
+    if (!slice || !isReplicationSource(slice) || isDeleting(slice)) return;
+    const spec = await missingFields(slice);
+    if (Object.keys(spec).length === 0) return;
+    const { name = "", namespace = "", resourceVersion } = slice.metadata;
+    const patch = { metadata: { resourceVersion }, spec };
+    slices.observe(await client.mergePatch(ResourceSliceResource, { name, namespace }, patch));
+  }
+
+  async function missingFields(slice: ResourceSlice): Promise<Partial<ResourceSliceSpec>> {
+    const { consumerClusterID, providerClusterID, csr } = slice.spec;
+    return {
+      ...(consumerClusterID ? {} : { consumerClusterID: config.clusterId }),
+      ...(providerClusterID ? {} : { providerClusterID: providerOf(slice) }),
+      ...(csr ? {} : { csr: await request(slice) }),
+    };
+  }
+
+  function providerOf(slice: ResourceSlice): string {
+    const namespace = namespaces.get(slice.metadata.namespace ?? "");
+    const provider = remoteClusterOf(slice) ?? (namespace && remoteClusterOf(namespace));
+    if (provider) return provider;
+    throw new TerminalError(
+      `neither ResourceSlice ${keyOf(slice)} nor its namespace has the label ${Labels.remoteClusterID}`,
+    );
+  }
+
+  async function request(slice: ResourceSlice): Promise<string> {
+    const { privateKey } = await area.keys.get();
+    return encodeBase64(makeCertificateRequest(sliceSubject(slice.metadata.name ?? "", config.clusterId), privateKey));
+  }
+
+  return new Controller({ name: "resourceslice-source-controller", logger, reconcile })
+    .watch(slices)
+    .watch(namespaces, ({ metadata }) => slices.inNamespace(metadata?.name ?? "").map(keyOf));
+}

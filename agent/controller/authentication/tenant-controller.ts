@@ -1,0 +1,154 @@
+import {
+  Finalizers,
+  Names,
+  TenantResource,
+  remoteCertificateSecretName,
+  type AuthParams,
+  type Tenant,
+  type TenantStatus,
+} from "../../api/index.js";
+import {
+  Controller,
+  SecretResource,
+  TerminalError,
+  addFinalizer,
+  hasFinalizer,
+  isDeleting,
+  keyOf,
+  ownerReference,
+  removeFinalizer,
+  type KubeObject,
+  type ReconcileResult,
+} from "../../runtime/index.js";
+import type { AuthenticationArea } from "./area.js";
+import { AuthParamsSource } from "./auth-params.js";
+import { ensureCertificate } from "./issued-certificate.js";
+import { isReplicationCopy, remoteClusterOf, sameJson, tenantClusterID, tenantNamespaceOf } from "./lookups.js";
+import {
+  bindClusterwide,
+  bindControlPlane,
+  unbindClusterwide,
+  unbindControlPlane,
+  unbindOwnControlPlane,
+} from "./tenant-bindings.js";
+import { deleteNamespaceMaps, deleteSlices, markSlices } from "./tenant-copies.js";
+import { TenantRolesSource } from "./tenant-roles.js";
+import { verifyTenant } from "./tenant-verification.js";
+
+const DRAIN_LOOK_MS = 1_000;
+/** Waiting for the signer takes time; one consumer must not hold up another. */
+const WORKERS = 4;
+
+/**
+ * Provider. Watches Tenants, their nonces, namespaces and bindings, and the copies that drained Tenants lose; owns the bindings and
+ * `liqo-remote-certificate`; writes Tenant status and the cordon annotation of slices (control plane specification, §3).
+ */
+export function tenantController(area: AuthenticationArea, authParams: AuthParamsSource): Controller {
+  const { client, logger, recorder } = area.context;
+  const { informers } = area;
+  const events = recorder("tenant-controller");
+  const roles = new TenantRolesSource(client);
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | void> {
+    const present = informers.tenants.get(key);
+    if (!present) return;
+    const { controlPlane, virtualKubeletClusterwide } = await roles.get();
+    if (isDeleting(present)) return cleanUp(present);
+    const tenant = await withFinalizer(present);
+    if (tenant.spec.tenantCondition === "Drained") return drain(tenant);
+    await markSlices(area, tenant, tenant.spec.tenantCondition === "Cordoned");
+
+    const handshake = tenant.spec.authzPolicy !== "TolerateNoHandshake";
+    if (handshake) verify(tenant);
+    const namespace = ownNamespace(tenant);
+    const issued = handshake ? await issue(tenant, namespace, signal) : undefined;
+    if (handshake) await bindControlPlane(area, tenant, controlPlane);
+    await bindClusterwide(area, tenant, virtualKubeletClusterwide);
+    await writeStatus(tenant, { tenantNamespace: namespace, ...(issued ? { authParams: issued.params } : {}) });
+    return { requeueAfterMs: issued?.lookAgainMs };
+  }
+
+  async function withFinalizer(tenant: Tenant): Promise<Tenant> {
+    if (hasFinalizer(tenant, Finalizers.tenant)) return tenant;
+    const updated = await addFinalizer(client, TenantResource, tenant, Finalizers.tenant);
+    informers.tenants.observe(updated);
+    return updated;
+  }
+
+  function verify(tenant: Tenant): void {
+    const refusal = verifyTenant(area, tenant);
+    if (!refusal) return;
+    events.warning(TenantResource, tenant, refusal.reason, refusal.message);
+    throw refusal.retry ? new Error(refusal.message) : new TerminalError(refusal.message);
+  }
+
+  function ownNamespace(tenant: Tenant): string {
+    const clusterID = tenantClusterID(tenant);
+    const namespace = tenantNamespaceOf(area, clusterID);
+    if (namespace !== undefined && namespace === tenant.metadata.namespace) return namespace;
+    const message = `the Tenant of cluster ${clusterID} belongs into that cluster's tenant namespace (${namespace ?? "there is none"})`;
+    events.warning(TenantResource, tenant, "WrongNamespace", message);
+    throw new TerminalError(message);
+  }
+
+  async function issue(
+    tenant: Tenant,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<{ params: AuthParams; lookAgainMs: number }> {
+    const order = {
+      secret: { name: Names.remoteCertificateSecret, namespace },
+      clusterID: tenantClusterID(tenant),
+      csr: tenant.spec.csr ?? "",
+      owner: ownerReference(TenantResource, tenant, false),
+    };
+    const { certificate, lookAgainMs } = await ensureCertificate(area.context, order, signal);
+    return { params: await authParams.make(certificate, tenant.spec.proxyURL), lookAgainMs };
+  }
+
+  async function writeStatus(tenant: Tenant, status: TenantStatus): Promise<void> {
+    if (sameJson(tenant.status, status)) return;
+    informers.tenants.observe(await client.replaceStatus(TenantResource, { ...tenant, status }));
+  }
+
+  /** The consumer sees its NamespaceMap end before it loses the right to look. */
+  async function drain(tenant: Tenant): Promise<ReconcileResult | void> {
+    if (!(await deleteNamespaceMaps(area, tenant))) return { requeueAfterMs: DRAIN_LOOK_MS };
+    await unbindClusterwide(area, tenant);
+    await unbindControlPlane(area, tenant);
+    await deleteSlices(area, tenant);
+    events.normal(TenantResource, tenant, "ClusterRolesUnbindingSuccess", "the consumer's rights are withdrawn");
+  }
+
+  async function cleanUp(tenant: Tenant): Promise<void> {
+    if (!hasFinalizer(tenant, Finalizers.tenant)) return;
+    await unbindClusterwide(area, tenant);
+    await unbindOwnControlPlane(area, tenant);
+    const { namespace } = tenant.metadata;
+    await client.delete(SecretResource, { name: remoteCertificateSecretName(), namespace });
+    await removeFinalizer(client, TenantResource, tenant, Finalizers.tenant);
+  }
+
+  const byCluster = (object: KubeObject): string[] => keysOfCluster(remoteClusterOf(object));
+  const byOrigin = (object: KubeObject): string[] =>
+    isReplicationCopy(object) ? keysIn(object.metadata?.namespace) : [];
+  return new Controller({ name: "tenant-controller", workers: WORKERS, logger, reconcile })
+    .watch(informers.tenants)
+    .watch(informers.nonces, byCluster)
+    .watch(informers.namespaces, byCluster)
+    .watch(informers.roleBindings, byCluster)
+    .watch(informers.clusterRoleBindings, byCluster)
+    .watch(informers.namespaceMaps, byOrigin)
+    .watch(informers.slices, (slice, event) => (event.type === "updated" ? [] : byOrigin(slice)));
+
+  function keysOfCluster(clusterID: string | undefined): string[] {
+    return informers.tenants
+      .list()
+      .filter((tenant) => tenantClusterID(tenant) === clusterID)
+      .map(keyOf);
+  }
+
+  function keysIn(namespace = ""): string[] {
+    return informers.tenants.inNamespace(namespace).map(keyOf);
+  }
+}

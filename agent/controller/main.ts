@@ -1,0 +1,73 @@
+import {
+  EventRecorder,
+  KubeClient,
+  LeaderElection,
+  SharedInformers,
+  createLogger,
+  messageOf,
+} from "../runtime/index.js";
+import { setupAuthentication } from "./authentication/index.js";
+import { parseControllerArguments } from "./arguments.js";
+import type { ControllerContext, Startable } from "./context.js";
+import { startHealthServer } from "./health.js";
+import { setupNetwork } from "./network/index.js";
+import { setupOffloading } from "./offloading/index.js";
+import { setupReplication } from "./replication/index.js";
+import { setupStatus } from "./status/index.js";
+import { startWebhooks } from "./webhooks/index.js";
+
+/**
+ * The controller role: webhooks on every replica, all reconcilers on the elected leader. Resolves when the process is told to end; leadership
+ * lost ends it too, so that the next one starts from a clean cache.
+ */
+export async function runController(argv: string[], signal: AbortSignal): Promise<void> {
+  const config = parseControllerArguments(argv);
+  const logger = createLogger("controller");
+  const client = KubeClient.inCluster({ cluster: config.clusterId });
+  const recorders = new Map<string, EventRecorder>();
+  const context: ControllerContext = {
+    client,
+    informers: new SharedInformers(client, logger),
+    config,
+    logger,
+    recorder: (component) => {
+      const recorder = recorders.get(component) ?? new EventRecorder(client, component, logger);
+      recorders.set(component, recorder);
+      return recorder;
+    },
+  };
+  const ended = new AbortController();
+  signal.addEventListener("abort", () => ended.abort(), { once: true });
+
+  const areas = [setupNetwork, setupAuthentication, setupReplication, setupOffloading, setupStatus];
+  const startables: Startable[] = areas.flatMap((setup) => setup(context));
+  const webhooks = await startWebhooks(context);
+  await context.informers.start();
+  const health = startHealthServer(() => true);
+
+  const election = new LeaderElection(client, {
+    namespace: config.namespace,
+    name: "liqo-controller-manager",
+    identity: config.podName,
+    logger,
+  });
+  if (await election.acquire(ended.signal, () => ended.abort())) {
+    for (const startable of startables) await startable.start();
+    logger.info({ clusterId: config.clusterId, controllers: startables.length }, "controllers started");
+    await aborted(ended.signal);
+  }
+  await Promise.all(
+    startables.map((startable) => startable.stop().catch((error: unknown) => logger.warn(messageOf(error)))),
+  );
+  await election.release().catch((error: unknown) => logger.debug({ reason: messageOf(error) }, "lease not released"));
+  await webhooks.stop();
+  health.close();
+  await context.informers.stop();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

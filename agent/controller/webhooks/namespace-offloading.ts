@@ -1,0 +1,74 @@
+import type { NodeSelectorRequirement } from "kubernetes-types/core/v1";
+import { Names, type NamespaceOffloading, type NamespaceOffloadingSpec } from "../../api/index.js";
+import { remoteNamespaceName } from "../offloading/namespace-offloading/remote-name.js";
+import { allow, deny, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
+import type { WebhookContext } from "./context.js";
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+
+/** Refuses what could never work, before it makes the creation of pods fail (offloading specification, §4.1). */
+export function namespaceOffloadingValidator({ config }: WebhookContext): AdmissionHandler {
+  return (request) => {
+    const { object, oldObject, namespace = "" } = request as AdmissionRequest<NamespaceOffloading>;
+    if (!object) return allow();
+    const answer = checkOffloading(object, namespace, config.clusterId);
+    return answer.allowed && oldObject ? checkOffloadingUpdate(oldObject.spec, object.spec) : answer;
+  };
+}
+
+export function checkOffloading(object: NamespaceOffloading, namespace: string, clusterID: string): AdmissionAnswer {
+  const { metadata, spec } = object;
+  if (metadata.name !== Names.namespaceOffloading) {
+    return deny(`a NamespaceOffloading must be named "${Names.namespaceOffloading}", not "${metadata.name ?? ""}"`);
+  }
+  if (spec.namespaceMappingStrategy === "SelectedName" && !spec.remoteNamespaceName) {
+    return deny("spec.remoteNamespaceName is needed with namespaceMappingStrategy SelectedName");
+  }
+  const remote = remoteNamespaceName(namespace, spec, clusterID);
+  if (!DNS_LABEL.test(remote)) {
+    return deny(
+      `the remote namespace would be called "${remote}", which is not a valid namespace name ` +
+        `(at most 63 lower-case letters, digits and dashes): use namespaceMappingStrategy SelectedName`,
+    );
+  }
+  return checkSelector(spec);
+}
+
+function checkSelector(spec: NamespaceOffloadingSpec): AdmissionAnswer {
+  for (const [index, term] of (spec.clusterSelector?.nodeSelectorTerms ?? []).entries()) {
+    for (const requirement of [...(term.matchExpressions ?? []), ...(term.matchFields ?? [])]) {
+      const problem = requirementProblem(requirement);
+      if (problem) return deny(`spec.clusterSelector.nodeSelectorTerms[${index}]: ${problem}`);
+    }
+  }
+  return allow();
+}
+
+function requirementProblem({ key, operator, values = [] }: NodeSelectorRequirement): string | undefined {
+  if (!key) return "a requirement needs a key";
+  if (!OPERATORS.includes(operator)) return `operator "${operator}" is not one of ${OPERATORS.join(", ")}`;
+  if ((operator === "In" || operator === "NotIn") && values.length === 0) return `${key} ${operator} needs values`;
+  if ((operator === "Gt" || operator === "Lt") && !/^-?[0-9]+$/.test(values[0] ?? "")) {
+    return `${key} ${operator} needs one whole number`;
+  }
+  if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0) {
+    return `${key} ${operator} takes no values`;
+  }
+  return undefined;
+}
+
+/** Where pods may run and under which remote name is fixed while they run; a stricter pod strategy is allowed with a warning. */
+export function checkOffloadingUpdate(old: NamespaceOffloadingSpec, spec: NamespaceOffloadingSpec): AdmissionAnswer {
+  if ((old.namespaceMappingStrategy ?? "DefaultName") !== (spec.namespaceMappingStrategy ?? "DefaultName")) {
+    return deny("spec.namespaceMappingStrategy is immutable: delete the NamespaceOffloading and create it anew");
+  }
+  if ((old.remoteNamespaceName ?? "") !== (spec.remoteNamespaceName ?? "")) {
+    return deny("spec.remoteNamespaceName is immutable: delete the NamespaceOffloading and create it anew");
+  }
+  const [before, after] = [old, spec].map(({ podOffloadingStrategy }) => podOffloadingStrategy ?? "LocalAndRemote");
+  if (before === after || after === "LocalAndRemote") return allow();
+  return allow([
+    `podOffloadingStrategy changes from ${before} to ${after}: pods that run elsewhere stay there until they are recreated`,
+  ]);
+}

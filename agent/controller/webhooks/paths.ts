@@ -1,0 +1,15 @@
+/** Where each webhook is served (API specification, §12). */
+export const WebhookPaths = {
+  pod: "/mutate/pod",
+  mutateShadowPods: "/mutate/shadowpods",
+  validateShadowPods: "/validate/shadowpods",
+  foreignCluster: "/mutate/foreign-cluster",
+  mutateVirtualNodes: "/mutate/virtualnodes",
+  validateVirtualNodes: "/validate/virtualnodes",
+  mutateConfigurations: "/mutate/configurations",
+  validateConfigurations: "/validate/configurations",
+  mutateTenants: "/mutate/tenants",
+  validateTenants: "/validate/tenants",
+  resourceSlices: "/validate/resourceslices",
+  namespaceOffloading: "/validate/namespace-offloading",
+} as const;

@@ -1,0 +1,28 @@
+import type { Container, PodSpec } from "kubernetes-types/core/v1";
+import { addResourceLists, maxResourceLists, type Quantity, type ResourceList } from "../../api/index.js";
+
+/**
+ * What a pod takes of a quota, by resource, as the scheduler counts: the larger of all containers together and of each init
+ * container with the sidecars started before it; plus one of `pods` (offloading specification, §5.2).
+ */
+export function podCost(pod: PodSpec): ResourceList {
+  let sidecars: ResourceList = {};
+  let initPeak: ResourceList = {};
+  for (const container of pod.initContainers ?? []) {
+    const withSidecars = addResourceLists(sidecars, requestsOf(container));
+    initPeak = maxResourceLists(initPeak, withSidecars);
+    if (isSidecar(container)) sidecars = withSidecars;
+  }
+  const running = (pod.containers ?? []).map(requestsOf).reduce(addResourceLists, sidecars);
+  return { ...maxResourceLists(running, initPeak), pods: 1 };
+}
+
+/** A container's requests; a limit without a request counts as one, as it does in Kubernetes. */
+export function requestsOf(container: Container): ResourceList {
+  const { limits = {}, requests = {} } = container.resources ?? {};
+  return { ...limits, ...requests } as Record<string, Quantity>;
+}
+
+function isSidecar(container: Container): boolean {
+  return container.restartPolicy === "Always";
+}

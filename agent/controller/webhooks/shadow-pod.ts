@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from "node:util";
+import type { PodSpec } from "kubernetes-types/core/v1";
+import { escapeUser, Labels, QuotaResource, ShadowPodResource, type Quota, type ShadowPod } from "../../api/index.js";
+import { isDeleting, keyOf, NamespaceResource } from "../../runtime/index.js";
+import { allow, deny, labelPatch, mutate, type AdmissionAnswer, type AdmissionHandler } from "./admission.js";
+import type { AdmissionRequest } from "./admission.js";
+import type { WebhookContext } from "./context.js";
+import { podCost } from "./pod-cost.js";
+import { QuotaUsage } from "./quota-usage.js";
+import { quotaProblem } from "./shadow-pod-quota.js";
+import { whenSynced } from "./when-synced.js";
+
+/** Notes on a ShadowPod who made it, and lets nobody else change it (offloading specification, §5.1). */
+export function shadowPodMutator({ config }: WebhookContext): AdmissionHandler {
+  return (request) => {
+    const { object, oldObject, userInfo } = request as AdmissionRequest<ShadowPod>;
+    // An object under deletion only loses finalizers, by whichever component put them there.
+    if (!object || !config.resourceEnforcement || isDeleting(object)) return allow();
+    const user = escapeUser(userInfo.username ?? "");
+    if (user === "") return deny("missing creator name");
+    if (oldObject && oldObject.metadata.labels?.[Labels.creatorUser] !== user) {
+      return deny("creator name cannot be modified: only the user who created a ShadowPod may update it");
+    }
+    return mutate(labelPatch(object, { [Labels.creatorUser]: user }));
+  };
+}
+
+/** Holds ShadowPods to their namespace's consumer and to their user's Quota (offloading specification, §5.2). Deleting is always allowed. */
+export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
+  const { client, informers, config } = context;
+  const namespaces = informers.for(NamespaceResource);
+  const quotas = informers.for(QuotaResource);
+  const shadowPods = informers.for(ShadowPodResource);
+  const usage = new QuotaUsage(shadowPods);
+
+  async function namespaceOrigin(name: string): Promise<string | undefined> {
+    const label = namespaces.get(name)?.metadata?.labels?.[Labels.remoteClusterID];
+    if (label) return label;
+    return (await client.get(NamespaceResource, { name }))?.metadata?.labels?.[Labels.remoteClusterID];
+  }
+
+  async function quotaOf(user: string): Promise<Quota | undefined> {
+    const isOfUser = ({ spec }: Quota): boolean => escapeUser(spec.user) === user;
+    return quotas.list().find(isOfUser) ?? (await client.list(QuotaResource)).items.find(isOfUser);
+  }
+
+  async function checkQuota(shadow: ShadowPod, dryRun: boolean): Promise<AdmissionAnswer> {
+    const user = shadow.metadata.labels?.[Labels.creatorUser];
+    if (!user) return deny("missing creator label");
+    const quota = await quotaOf(user);
+    if (!quota) return deny(`failed getting quota: there is none for user ${user}`);
+    const pod = shadow.spec.pod ?? { containers: [] };
+    const key = keyOf(shadow);
+    // No wait from here to the reservation: two requests at once must not both take the last free amount.
+    const problem = quotaProblem(pod, quota.spec, usage.usedBy(user, key));
+    if (problem) return deny(problem);
+    if (!dryRun) usage.reserve(user, key, podCost(pod));
+    return allow();
+  }
+
+  return whenSynced([shadowPods, quotas], async (request) => {
+    const { object, oldObject, operation, namespace = "", dryRun = false } = request as AdmissionRequest<ShadowPod>;
+    if (!object) return allow();
+    if (operation === "UPDATE") return oldObject ? checkShadowPodUpdate(oldObject, object) : allow();
+    const origin = object.metadata.labels?.[Labels.offloadingOrigin];
+    if (!origin) return deny(`missing label ${Labels.offloadingOrigin}`);
+    if (origin !== (await namespaceOrigin(namespace))) return deny("shadowpod Cluster ID label mismatch");
+    return config.resourceEnforcement ? checkQuota(object, dryRun) : allow();
+  });
+}
+
+/** The origin stays, and of the pod only what Kubernetes lets change. */
+export function checkShadowPodUpdate(old: ShadowPod, shadow: ShadowPod): AdmissionAnswer {
+  const label = Labels.offloadingOrigin;
+  if (old.metadata.labels?.[label] !== shadow.metadata.labels?.[label]) return deny(`label ${label} is immutable`);
+  if (!isDeepStrictEqual(fixedPart(old.spec.pod), fixedPart(shadow.spec.pod))) {
+    return deny(
+      "of spec.pod only the images of containers and init containers, activeDeadlineSeconds and tolerations may be changed",
+    );
+  }
+  return allow();
+}
+
+function fixedPart(pod: PodSpec | undefined): object | undefined {
+  if (!pod) return undefined;
+  const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, ...fixed } = pod;
+  return {
+    ...fixed,
+    containers: pod.containers?.map(({ image: _image, ...container }) => container),
+    initContainers: pod.initContainers?.map(({ image: _image, ...container }) => container),
+  };
+}

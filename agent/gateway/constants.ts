@@ -1,0 +1,17 @@
+/** The tunnel's network device, the same in every gateway (network specification, §6). */
+export const TUNNEL_DEVICE = "liqo-tunnel";
+export const SERVER_ADDRESS = "169.254.18.1";
+export const CLIENT_ADDRESS = "169.254.18.2";
+export const TUNNEL_PREFIX = 30;
+
+/** UDP port of the connection check (network specification, §7). */
+export const CONNECTION_CHECK_PORT = 12_345;
+
+/** MTU when none is given: a common cloud path less WireGuard's overhead (network specification, §14). */
+export const DEFAULT_MTU = 1340;
+
+/** Routing tables inside a gateway, and the priorities of the rules that lead to them. */
+export const FROM_TUNNEL = { table: 27_754, priority: 100 } as const;
+export const TO_TUNNEL = { table: 27_755, priority: 101 } as const;
+
+export const FIELD_MANAGER = "liqo-gateway";

@@ -1,0 +1,100 @@
+import { cidrContainsAddress, firstAddress } from "../api/cidr.js";
+import { LINK_PREFIX, disjointRanges, setText, tableText } from "../net/index.js";
+import { CONNECTION_CHECK_PORT } from "./constants.js";
+import type { GatewayState, RangePair } from "./state.js";
+
+const NODES = `"${LINK_PREFIX}*"`;
+
+/**
+ * All nftables rules of a gateway (network specification, §§1, 10, 11, 15): translation of the peer's ranges towards this
+ * cluster, of this cluster's other sources towards the peer, of lent addresses, and the guard of the tunnel. The table is
+ * the only one in the pod's network namespace.
+ */
+export function gatewayRuleset(state: GatewayState): string {
+  return tableText([
+    ...counters(),
+    ...guard(state),
+    ...chain("input", "filter", "input", "filter", "accept", inputRules(state)),
+    ...chain("forwarding", "filter", "forward", "filter", "drop", forwardRules(state)),
+    ...chain("destinations", "nat", "prerouting", "dstnat", "accept", destinationRules(state)),
+    ...chain("sources", "nat", "postrouting", "srcnat", "accept", sourceRules(state)),
+  ]);
+}
+
+function chain(name: string, type: string, hook: string, priority: string, policy: string, rules: string[]): string[] {
+  return [
+    `chain ${name} {`,
+    `  type ${type} hook ${hook} priority ${priority}; policy ${policy};`,
+    ...rules.map((rule) => `  ${rule}`),
+    "}",
+  ];
+}
+
+/** What the guard refused, for metrics and for people: a peer that sends what it must not. */
+function counters(): string[] {
+  return ["foreign-source", "foreign-destination", "gateway-access"].map((name) => `counter ${name} { }`);
+}
+
+/** Before any translation: what the peer may send is from its own ranges, to this cluster's pods and lent addresses. */
+function guard({ tunnel, local, remote }: GatewayState): string[] {
+  const sources = disjointRanges([...remote.pods, ...remote.external].map(({ real }) => real));
+  const destinations = disjointRanges([...local.pods, ...local.external]);
+  return chain("guard", "filter", "prerouting", "mangle", "accept", [
+    `iifname != "${tunnel.device}" accept`,
+    `ip saddr ${tunnel.peerAddress} ip daddr ${tunnel.address} accept`,
+    `${unless("saddr", sources)}counter name "foreign-source" drop`,
+    `${unless("daddr", destinations)}counter name "foreign-destination" drop`,
+  ]);
+}
+
+function unless(field: "saddr" | "daddr", ranges: string[]): string {
+  return ranges.length > 0 ? `ip ${field} != ${setText(ranges)} ` : "";
+}
+
+/** The peer reaches nothing of the gateway itself but the connection check and echo. */
+function inputRules({ tunnel }: GatewayState): string[] {
+  const fromPeer = `iifname "${tunnel.device}" ip saddr ${tunnel.peerAddress} ip daddr ${tunnel.address}`;
+  return [
+    `${fromPeer} udp dport ${CONNECTION_CHECK_PORT} accept`,
+    `${fromPeer} icmp type { echo-request, echo-reply, destination-unreachable, time-exceeded } accept`,
+    `iifname "${tunnel.device}" counter name "gateway-access" drop`,
+  ];
+}
+
+function forwardRules({ tunnel }: GatewayState): string[] {
+  return [
+    // Both ways, so that it suffices if one side does it.
+    "tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
+    `iifname ${NODES} oifname "${tunnel.device}" accept`,
+    `iifname "${tunnel.device}" oifname ${NODES} accept`,
+  ];
+}
+
+function destinationRules({ tunnel, remote, mappings }: GatewayState): string[] {
+  const toPeer = [...remote.pods, ...remote.external]
+    .filter(isTranslated)
+    .map(({ real, mapped }) => `iifname ${NODES} ip daddr ${mapped} dnat ip prefix to ${real}`);
+  if (mappings.length === 0) return toPeer;
+  const pairs = mappings.map(({ lent, target }) => `${lent} : ${target}`);
+  return [...toPeer, `iifname "${tunnel.device}" dnat to ip daddr map ${setText(pairs)}`];
+}
+
+function sourceRules({ tunnel, local, remote }: GatewayState): string[] {
+  const fromPeer = [...remote.pods, ...remote.external]
+    .filter(isTranslated)
+    .map(({ real, mapped }) => `iifname "${tunnel.device}" ip saddr ${real} snat ip prefix to ${mapped}`);
+  const external = local.external[0];
+  if (external === undefined) return fromPeer;
+  // Nodes' own traffic arrives from their link addresses: it leaves from the unknown source address, told apart by port.
+  const unknown = `${unless("saddr", disjointRanges(local.pods))}snat to ${firstAddress(external)}`;
+  return [...fromPeer, `iifname ${NODES} oifname "${tunnel.device}" ${unknown}`];
+}
+
+function isTranslated({ real, mapped }: RangePair): boolean {
+  return real !== mapped;
+}
+
+/** Whether packets to an address find their way by the pods' ranges. */
+export function isPodAddress({ local }: Pick<GatewayState, "local">, address: string): boolean {
+  return local.pods.some((range) => cidrContainsAddress(range, address));
+}

@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { CommandError, type Run } from "./command.js";
+
+/** The one table of ours; nothing outside it is ever read or written. */
+export const TABLE = "ip liqo";
+
+/** A complete table as nftables text: replaced in one transaction, so that there is no moment without rules. */
+export function tableText(body: readonly string[]): string {
+  return [`add table ${TABLE}`, `delete table ${TABLE}`, `table ${TABLE} {`, ...body.map((line) => `  ${line}`), "}", ""].join("\n");
+}
+
+/** An anonymous set: `{ a, b }`. Ranges within others are left out, as overlapping elements are an error. */
+export function setText(elements: readonly string[]): string {
+  return `{ ${elements.join(", ")} }`;
+}
+
+/** Keeps the table as it should be: writes it when its text has changed or when somebody else has changed it. */
+export class NftablesTable {
+  private applied?: { text: string; fingerprint: string };
+
+  constructor(private readonly run: Run) {}
+
+  /** Resolves to whether the table was written. */
+  async apply(text: string): Promise<boolean> {
+    if (this.applied?.text === text && (await this.fingerprint()) === this.applied.fingerprint) return false;
+    await this.run("nft", ["-f", "-"], text);
+    this.applied = { text, fingerprint: (await this.fingerprint()) ?? "" };
+    return true;
+  }
+
+  /** Removes the table, if it is there. */
+  async remove(): Promise<void> {
+    this.applied = undefined;
+    await this.run("nft", ["-f", "-"], `add table ${TABLE}\ndelete table ${TABLE}\n`);
+  }
+
+  async exists(): Promise<boolean> {
+    return (await this.list()) !== undefined;
+  }
+
+  /** The table's named counters, in packets. */
+  async counters(): Promise<Record<string, number>> {
+    const text = await this.list();
+    if (text === undefined) return {};
+    const { nftables } = JSON.parse(text) as { nftables: { counter?: { name: string; packets: number } }[] };
+    return Object.fromEntries(nftables.flatMap(({ counter }) => (counter ? [[counter.name, counter.packets]] : [])));
+  }
+
+  /** What identifies the rules: everything but handles and counts. */
+  private async fingerprint(): Promise<string | undefined> {
+    const text = await this.list();
+    if (text === undefined) return undefined;
+    const stable = text.replace(/"(handle|packets|bytes)": ?\d+/g, '"$1":0');
+    return createHash("sha256").update(stable).digest("hex");
+  }
+
+  private async list(): Promise<string | undefined> {
+    try {
+      return await this.run("nft", ["-j", "list", "table", ...TABLE.split(" ")]);
+    } catch (error) {
+      if (error instanceof CommandError && error.standardError.includes("No such file")) return undefined;
+      throw error;
+    }
+  }
+}

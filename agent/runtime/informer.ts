@@ -1,0 +1,242 @@
+import { Backoff, delay } from "./backoff.js";
+import type { KubeClient } from "./kube-client.js";
+import { KubeError, isGone, messageOf } from "./kube-error.js";
+import type { Logger } from "./logger.js";
+import { keyOf, type KubeObject, type ResourceType } from "./resource-type.js";
+
+export type InformerEvent<T> =
+  { type: "added"; object: T } | { type: "updated"; object: T; old: T } | { type: "deleted"; object: T };
+
+export interface InformerOptions<T> {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Drops what the role does not need before the object is kept; managedFields always go. */
+  trim?: (object: T) => T;
+  logger?: Logger;
+  /** Called when listing or watching fails, with the failure; a retry follows by itself. */
+  onError?: (error: unknown) => void;
+}
+
+/**
+ * Keeps a copy of one kind's objects by list and watch, and tells listeners of every change. It relists after
+ * a broken watch, with back-off, and never gives up until stopped.
+ */
+export class Informer<T extends KubeObject> {
+  private readonly objects = new Map<string, T>();
+  private readonly indexes = new Map<string, { of: (object: T) => string[]; keys: Map<string, Set<string>> }>();
+  private readonly listeners: ((event: InformerEvent<T>) => void)[] = [];
+  private readonly syncWaiters: (() => void)[] = [];
+  private synced = false;
+  private abort?: AbortController;
+  private running?: Promise<void>;
+
+  constructor(
+    private readonly client: KubeClient,
+    readonly type: ResourceType<T>,
+    private readonly options: InformerOptions<T> = {},
+  ) {}
+
+  /** Adds a lookup by computed keys; must be called before start. */
+  addIndex(name: string, of: (object: T) => string[]): this {
+    this.indexes.set(name, { of, keys: new Map() });
+    return this;
+  }
+
+  /** Listeners that come late are told of all present objects as added. */
+  onEvent(listener: (event: InformerEvent<T>) => void): this {
+    this.listeners.push(listener);
+    for (const object of this.objects.values()) listener({ type: "added", object });
+    return this;
+  }
+
+  start(): this {
+    if (this.running) return this;
+    this.abort = new AbortController();
+    this.running = this.run(this.abort.signal);
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.abort?.abort();
+    await this.running;
+    this.running = undefined;
+  }
+
+  get hasSynced(): boolean {
+    return this.synced;
+  }
+
+  /** Resolves once the first list is in. Rejects after the deadline (milliseconds) with what was waited for. */
+  async waitForSync(timeoutMs = 60_000): Promise<void> {
+    if (this.synced) return;
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(
+        () =>
+          reject(
+            new Error(`cluster ${this.client.cluster}: no list of ${this.type.plural} within ${timeoutMs / 1000} s`),
+          ),
+        timeoutMs,
+      );
+      this.syncWaiters.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  get(key: string): T | undefined {
+    return this.objects.get(key);
+  }
+
+  find(namespace: string, name: string): T | undefined {
+    return this.objects.get(`${namespace}/${name}`);
+  }
+
+  list(): T[] {
+    return [...this.objects.values()];
+  }
+
+  inNamespace(namespace: string): T[] {
+    return this.list().filter((object) => object.metadata?.namespace === namespace);
+  }
+
+  byIndex(name: string, value: string): T[] {
+    const index = this.indexes.get(name);
+    if (!index) throw new Error(`informer of ${this.type.plural}: no index ${name}`);
+    return [...(index.keys.get(value) ?? [])].flatMap((key) => this.objects.get(key) ?? []);
+  }
+
+  /** Takes an object that a write has just returned, so that the next reconcile does not act on an older copy. */
+  observe(object: T): void {
+    const present = this.objects.get(keyOf(object));
+    if (present && versionOf(present) >= versionOf(object)) return;
+    this.store(object);
+  }
+
+  private async run(signal: AbortSignal): Promise<void> {
+    const backoff = new Backoff(200, 30_000);
+    while (!signal.aborted) {
+      try {
+        const resourceVersion = await this.relist(signal);
+        backoff.reset();
+        await this.follow(resourceVersion, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!isGone(error)) {
+          this.options.onError?.(error);
+          this.options.logger?.warn(
+            { resource: this.type.plural, reason: messageOf(error) },
+            "watch failed, will retry",
+          );
+          await delay(backoff.next(), signal);
+        }
+      }
+    }
+  }
+
+  private async relist(signal: AbortSignal): Promise<string> {
+    const { namespace, labelSelector, fieldSelector } = this.options;
+    const list = await this.client.list(this.type, { namespace, labelSelector, fieldSelector, signal });
+    const present = new Set(list.items.map(keyOf));
+    for (const object of list.items) this.store(object);
+    for (const key of [...this.objects.keys()]) if (!present.has(key)) this.remove(key);
+    this.synced = true;
+    for (const resolve of this.syncWaiters.splice(0)) resolve();
+    return list.metadata.resourceVersion ?? "0";
+  }
+
+  /** Follows changes until an error; a watch that merely ends is resumed where it stood. */
+  private async follow(from: string, signal: AbortSignal): Promise<void> {
+    let resourceVersion = from;
+    const { namespace, labelSelector, fieldSelector } = this.options;
+    while (!signal.aborted) {
+      // Spread over 5 to 10 minutes so that not all watches end together.
+      const timeoutSeconds = 300 + Math.floor(Math.random() * 300);
+      const started = Date.now();
+      const events = this.client.watch(this.type, {
+        namespace,
+        labelSelector,
+        fieldSelector,
+        resourceVersion,
+        timeoutSeconds,
+        signal,
+      });
+      for await (const event of events) {
+        if (event.type === "ERROR") {
+          const { message, code, reason } = event.object;
+          throw new KubeError(
+            message ?? "watch error",
+            code ?? 500,
+            reason ?? "Unknown",
+            this.client.cluster,
+            event.object,
+          );
+        }
+        resourceVersion = event.object.metadata?.resourceVersion ?? resourceVersion;
+        if (event.type === "BOOKMARK") continue;
+        if (event.type === "DELETED") this.remove(keyOf(event.object), event.object);
+        else this.store(event.object);
+      }
+      if (Date.now() - started < 1_000) await delay(1_000, signal);
+    }
+  }
+
+  private store(received: T): void {
+    if (received.metadata) delete received.metadata.managedFields;
+    const object = this.options.trim ? this.options.trim(received) : received;
+    const key = keyOf(object);
+    const old = this.objects.get(key);
+    if (old && old.metadata?.uid === object.metadata?.uid && versionOf(old) >= versionOf(object)) return;
+    if (old) this.unindex(key, old);
+    this.objects.set(key, object);
+    this.index(key, object);
+    this.emit(old ? { type: "updated", object, old } : { type: "added", object });
+  }
+
+  private remove(key: string, last?: T): void {
+    const old = this.objects.get(key);
+    if (!old) return;
+    // A deletion that is told late must not remove the object's successor of the same name.
+    if (last && old.metadata?.uid !== last.metadata?.uid) return;
+    this.unindex(key, old);
+    this.objects.delete(key);
+    this.emit({ type: "deleted", object: old });
+  }
+
+  private emit(event: InformerEvent<T>): void {
+    for (const listener of this.listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.options.logger?.error({ resource: this.type.plural, reason: messageOf(error) }, "event listener failed");
+      }
+    }
+  }
+
+  private index(key: string, object: T): void {
+    for (const { of, keys } of this.indexes.values()) {
+      for (const value of of(object)) {
+        const set = keys.get(value) ?? new Set();
+        set.add(key);
+        keys.set(value, set);
+      }
+    }
+  }
+
+  private unindex(key: string, object: T): void {
+    for (const { of, keys } of this.indexes.values()) {
+      for (const value of of(object)) {
+        const set = keys.get(value);
+        set?.delete(key);
+        if (set?.size === 0) keys.delete(value);
+      }
+    }
+  }
+}
+
+/** Resource versions of one kind grow (Kubernetes compares them as numbers since 1.35); text that is no number counts as always new. */
+function versionOf(object: KubeObject): number {
+  const version = Number(object.metadata?.resourceVersion);
+  return Number.isFinite(version) ? version : Number.MAX_SAFE_INTEGER;
+}

@@ -1,0 +1,60 @@
+import type { OwnerReference } from "kubernetes-types/meta/v1";
+import type { KubeClient } from "./kube-client.js";
+import { apiVersionOf, type KubeObject, type ResourceType } from "./resource-type.js";
+
+/** An owner reference for garbage collection; `controller` marks the one owner that reconciles. */
+export function ownerReference<T extends KubeObject>(
+  type: ResourceType<T>,
+  owner: T,
+  controller = true,
+): OwnerReference {
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    name: owner.metadata?.name ?? "",
+    uid: owner.metadata?.uid ?? "",
+    ...(controller ? { controller: true, blockOwnerDeletion: true } : {}),
+  };
+}
+
+export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
+  return object.metadata?.finalizers?.includes(finalizer) ?? false;
+}
+
+export function isDeleting(object: KubeObject): boolean {
+  return object.metadata?.deletionTimestamp !== undefined;
+}
+
+/** Adds a finalizer; a conflict (409) means that the object changed meanwhile: retry on the next pass. */
+export function addFinalizer<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  finalizer: string,
+): Promise<T> {
+  return setFinalizers(client, type, object, [...(object.metadata?.finalizers ?? []), finalizer]);
+}
+
+export function removeFinalizer<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  finalizer: string,
+): Promise<T> {
+  return setFinalizers(
+    client,
+    type,
+    object,
+    (object.metadata?.finalizers ?? []).filter((f) => f !== finalizer),
+  );
+}
+
+function setFinalizers<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  finalizers: string[],
+): Promise<T> {
+  const { name = "", namespace, resourceVersion } = object.metadata ?? {};
+  return client.mergePatch(type, { name, namespace }, { metadata: { resourceVersion, finalizers } });
+}

@@ -1,0 +1,113 @@
+import { parseArgs } from "node:util";
+
+/** How one virtual node's process is set up; all else is read live from its VirtualNode object. */
+export interface VirtualNodeConfig {
+  /** The provider. */
+  foreignClusterId: string;
+  /** The consumer, whose Node this is. */
+  homeClusterId: string;
+  nodeName: string;
+  /** Where the API server reaches the kubelet API: this pod's address. */
+  nodeIp: string;
+  tenantNamespace: string;
+  liqoNamespace: string;
+  /** In the tenant namespace; key `kubeconfig`. */
+  kubeconfigSecretName: string;
+  /** Until the VirtualNode says otherwise. */
+  createNode: boolean;
+  checkNetwork: boolean;
+  localPodCidrs: string[];
+  /** Whether offloaded pods get tokens of this cluster and a way to its API server. */
+  apiServerSupport: boolean;
+  podName: string;
+  podNamespace: string;
+  virtualNodeName: string;
+  kubeletPort: number;
+  healthPort: number;
+  /** As pods of this cluster see the API server's Service. */
+  apiServerPort: number;
+}
+
+const TEXT = { type: "string" as const };
+const KNOWN = [
+  "foreign-cluster-id",
+  "home-cluster-id",
+  "nodename",
+  "node-ip",
+  "tenant-namespace",
+  "liqo-namespace",
+  "foreign-kubeconfig-secret-name",
+  "create-node",
+  "node-check-network",
+  "enable-apiserver-support",
+  "kubelet-port",
+  "health-port",
+];
+
+/**
+ * Reads the command line and environment (offloading specification, §2.4). Arguments that this version does not know
+ * are left aside: an options template may carry some meant for another.
+ *
+ * @throws Error naming every argument that is missing or not valid
+ */
+export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv = process.env): VirtualNodeConfig {
+  const { values } = parseArgs({
+    args: argv,
+    strict: false,
+    allowPositionals: true,
+    options: { ...Object.fromEntries(KNOWN.map((name) => [name, TEXT])), "local-podcidr": { ...TEXT, multiple: true } },
+  });
+  const problems: string[] = [];
+  const text = (name: string): string => {
+    const value = values[name];
+    return typeof value === "string" ? value : "";
+  };
+  const required = (value: string, what: string): string => {
+    if (value === "") problems.push(`${what} is missing`);
+    return value;
+  };
+  const flag = (name: string, otherwise: boolean): boolean => {
+    const value = values[name];
+    if (value === undefined) return otherwise;
+    if (value === true || value === "true" || value === "false") return value !== "false";
+    problems.push(`--${name}: ${JSON.stringify(value)} is neither true nor false`);
+    return otherwise;
+  };
+  const port = (name: string, otherwise: number): number => {
+    const number = text(name) === "" ? otherwise : Number(text(name));
+    if (!Number.isInteger(number) || number < 0 || number > 65_535) problems.push(`--${name}: not a port number`);
+    return number;
+  };
+  const podNamespace = env["POD_NAMESPACE"] ?? text("tenant-namespace");
+  const nodeName = required(text("nodename"), "--nodename");
+  const config: VirtualNodeConfig = {
+    foreignClusterId: required(text("foreign-cluster-id"), "--foreign-cluster-id"),
+    homeClusterId: required(text("home-cluster-id"), "--home-cluster-id"),
+    nodeName,
+    nodeIp: required(text("node-ip") || (env["POD_IP"] ?? ""), "--node-ip (or POD_IP)"),
+    tenantNamespace: required(text("tenant-namespace"), "--tenant-namespace"),
+    liqoNamespace: text("liqo-namespace") || "liqo",
+    kubeconfigSecretName: required(text("foreign-kubeconfig-secret-name"), "--foreign-kubeconfig-secret-name"),
+    createNode: flag("create-node", true),
+    checkNetwork: flag("node-check-network", true),
+    localPodCidrs: listOf(values["local-podcidr"]),
+    apiServerSupport: flag("enable-apiserver-support", true),
+    podName: env["POD_NAME"] ?? `local-${process.pid}`,
+    podNamespace,
+    virtualNodeName: env["VIRTUALNODE_NAME"] ?? nodeName,
+    kubeletPort: port("kubelet-port", 10_250),
+    healthPort: port("health-port", 8081),
+    apiServerPort: Number(env["KUBERNETES_SERVICE_PORT"] ?? 443),
+  };
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return config;
+}
+
+function listOf(value: unknown): string[] {
+  const list = Array.isArray(value) ? value : [];
+  return list
+    .filter((item): item is string => typeof item === "string")
+    .flatMap((item) => item.split(","))
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}

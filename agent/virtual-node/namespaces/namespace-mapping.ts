@@ -1,0 +1,33 @@
+import { Labels, type NamespaceMap, type NamespaceMapPhase } from "../../api/index.js";
+
+/** How one local namespace stands with the provider. */
+export interface NamespaceMapping {
+  remote: string;
+  /** Absent: wanted, but not yet taken up by the provider. */
+  phase?: NamespaceMapPhase;
+}
+
+/**
+ * The mappings of one provider. In a bidirectional peering the same namespace also holds the peer's NamespaceMap:
+ * only a map that goes to this provider counts (offloading specification, §4.6).
+ *
+ * @throws Error when there is more than one
+ */
+export function namespaceMappings(
+  maps: NamespaceMap[],
+  foreignClusterId: string,
+): { map?: NamespaceMap; mappings: Map<string, NamespaceMapping> } {
+  const own = maps.filter(({ metadata }) => metadata.labels?.[Labels.remoteID] === foreignClusterId);
+  if (own.length > 1) {
+    const names = own.map(({ metadata }) => metadata.name).join(", ");
+    throw new Error(`there is more than one NamespaceMap for cluster ${foreignClusterId}: ${names}. Keep one`);
+  }
+  const map = own[0];
+  const mappings = new Map<string, NamespaceMapping>();
+  for (const [local, remote] of Object.entries(map?.spec.desiredMapping ?? {})) mappings.set(local, { remote });
+  for (const [local, { remoteNamespace, phase }] of Object.entries(map?.status?.currentMapping ?? {})) {
+    const remote = remoteNamespace ?? mappings.get(local)?.remote;
+    if (remote) mappings.set(local, { remote, phase });
+  }
+  return { map, mappings };
+}

@@ -1,0 +1,78 @@
+import type { ContainerImage, NodeStatus } from "kubernetes-types/core/v1";
+import { resourceListsEqual, type Quantities, type VirtualNode } from "../../api/index.js";
+import type { VirtualNodeConfig } from "../arguments.js";
+import { nodeConditions, sameConditions, type NodeConditionInputs } from "./node-conditions.js";
+
+export interface NodeStatusInputs extends Omit<NodeConditionInputs, "allocatable" | "present"> {
+  config: VirtualNodeConfig;
+  virtualNode: VirtualNode;
+  /** gitVersion of the consumer's API server. */
+  kubeletVersion: string;
+  present?: NodeStatus;
+}
+
+/** The status of a virtual Node: all that the slice grants, and where its kubelet API is (offloading specification, §3). */
+export function desiredNodeStatus(inputs: NodeStatusInputs): NodeStatus {
+  const { config, virtualNode, kubeletVersion, present } = inputs;
+  const resources = textQuantities(virtualNode.spec.resourceQuota?.hard ?? {});
+  const labels = virtualNode.spec.labels ?? {};
+  return {
+    addresses: [{ type: "InternalIP", address: config.nodeIp }],
+    daemonEndpoints: { kubeletEndpoint: { Port: config.kubeletPort } },
+    capacity: resources,
+    allocatable: resources,
+    conditions: nodeConditions({ ...inputs, allocatable: resources, present: present?.conditions }),
+    images: (virtualNode.spec.images ?? []) as ContainerImage[],
+    nodeInfo: {
+      architecture: labels["kubernetes.io/arch"] ?? "amd64",
+      bootID: "",
+      containerRuntimeVersion: "",
+      kernelVersion: "",
+      kubeProxyVersion: "",
+      kubeletVersion,
+      machineID: "",
+      operatingSystem: "Linux",
+      osImage: "",
+      systemUUID: "",
+    },
+  };
+}
+
+/** The merge patch for `nodes/status`; resources that are not granted any more are removed. */
+export function nodeStatusPatch(present: NodeStatus | undefined, desired: NodeStatus): object {
+  return {
+    status: {
+      ...desired,
+      capacity: withRemovals(present?.capacity, desired.capacity),
+      allocatable: withRemovals(present?.allocatable, desired.allocatable),
+    },
+  };
+}
+
+/** Whether a write would tell anything new, heartbeats aside. */
+export function nodeStatusDiffers(present: NodeStatus | undefined, desired: NodeStatus): boolean {
+  return !(
+    present &&
+    resourceListsEqual(present.capacity, desired.capacity) &&
+    resourceListsEqual(present.allocatable, desired.allocatable) &&
+    sameConditions(present.conditions, desired.conditions) &&
+    present.addresses?.length === 1 &&
+    present.addresses[0]?.address === desired.addresses?.[0]?.address &&
+    present.daemonEndpoints?.kubeletEndpoint?.Port === desired.daemonEndpoints?.kubeletEndpoint?.Port &&
+    present.nodeInfo?.kubeletVersion === desired.nodeInfo?.kubeletVersion &&
+    present.nodeInfo?.architecture === desired.nodeInfo?.architecture &&
+    JSON.stringify(present.images ?? []) === JSON.stringify(desired.images ?? [])
+  );
+}
+
+function withRemovals(
+  present: Record<string, string> = {},
+  desired: Record<string, string> = {},
+): Record<string, string | null> {
+  const stale = Object.keys(present).filter((name) => !(name in desired));
+  return { ...Object.fromEntries(stale.map((name) => [name, null])), ...desired };
+}
+
+function textQuantities(quantities: Quantities): Record<string, string> {
+  return Object.fromEntries(Object.entries(quantities).map(([name, value]) => [name, String(value)]));
+}

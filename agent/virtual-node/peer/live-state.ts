@@ -1,0 +1,111 @@
+import {
+  ConfigurationResource,
+  ForeignClusterResource,
+  IPResource,
+  IPType,
+  Labels,
+  VirtualNodeResource,
+  mapRemoteAddress,
+  type Configuration,
+  type ForeignCluster,
+  type IP,
+  type OffloadingPatch,
+  type VirtualNode,
+} from "../../api/index.js";
+import { Informer, type KubeClient, type Logger } from "../../runtime/index.js";
+import type { VirtualNodeConfig } from "../arguments.js";
+
+/** What the consumer's cluster says about this virtual node and its provider, always current. */
+export class LiveState {
+  readonly virtualNodes: Informer<VirtualNode>;
+  readonly foreignClusters: Informer<ForeignCluster>;
+  readonly configurations: Informer<Configuration>;
+  readonly apiServerIPs: Informer<IP>;
+
+  constructor(
+    local: KubeClient,
+    readonly config: VirtualNodeConfig,
+    logger: Logger,
+  ) {
+    const { tenantNamespace: namespace, foreignClusterId, virtualNodeName, liqoNamespace } = config;
+    this.virtualNodes = new Informer(local, VirtualNodeResource, {
+      namespace,
+      fieldSelector: `metadata.name=${virtualNodeName}`,
+      logger,
+    });
+    this.foreignClusters = new Informer(local, ForeignClusterResource, {
+      fieldSelector: `metadata.name=${foreignClusterId}`,
+      logger,
+    });
+    this.configurations = new Informer(local, ConfigurationResource, {
+      namespace,
+      labelSelector: `${Labels.remoteClusterID}=${foreignClusterId}`,
+      logger,
+    });
+    this.apiServerIPs = new Informer(local, IPResource, {
+      namespace: liqoNamespace,
+      labelSelector: `${Labels.ipType}=${IPType.apiServer}`,
+      logger,
+    });
+  }
+
+  private get informers(): { start(): unknown; stop(): Promise<void>; waitForSync(): Promise<void> }[] {
+    return [this.virtualNodes, this.foreignClusters, this.configurations, this.apiServerIPs];
+  }
+
+  async start(): Promise<void> {
+    for (const informer of this.informers) informer.start();
+    await Promise.all(this.informers.map((informer) => informer.waitForSync()));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.informers.map((informer) => informer.stop()));
+  }
+
+  get virtualNode(): VirtualNode | undefined {
+    return this.virtualNodes.find(this.config.tenantNamespace, this.config.virtualNodeName);
+  }
+
+  get foreignCluster(): ForeignCluster | undefined {
+    return this.foreignClusters.get(this.config.foreignClusterId);
+  }
+
+  get configuration(): Configuration | undefined {
+    return this.configurations.list()[0];
+  }
+
+  get offloadingPatch(): OffloadingPatch {
+    return this.virtualNode?.spec.offloadingPatch ?? {};
+  }
+
+  /** Assumed until the ForeignCluster has been reconciled once (offloading specification, §3). */
+  get networkingEnabled(): boolean {
+    const status = this.foreignCluster?.status;
+    return !status?.observedGeneration || status.modules.networking.enabled;
+  }
+
+  /** A remote address as this cluster knows it; unchanged while there is no mapping. */
+  translate(address: string): string {
+    const { configuration } = this;
+    return configuration && this.networkingEnabled ? mapRemoteAddress(configuration, address) : address;
+  }
+
+  /** The addresses by which this cluster's API server is offered to peers; none without networking. */
+  get apiServerAddresses(): string[] {
+    if (!this.networkingEnabled || !this.configuration?.status?.remote) return [];
+    return this.apiServerIPs.list().flatMap((ip) => ip.status?.ip ?? []);
+  }
+
+  get ingressClass(): string | undefined {
+    return preferred(this.virtualNode?.spec.ingressClasses)?.ingressClassName;
+  }
+
+  get loadBalancerClass(): string | undefined {
+    return preferred(this.virtualNode?.spec.loadBalancerClasses)?.loadBalancerClassName;
+  }
+}
+
+/** The entry marked as default, else the first. */
+function preferred<T extends { default?: boolean }>(classes: T[] = []): T | undefined {
+  return classes.find((entry) => entry.default) ?? classes[0];
+}

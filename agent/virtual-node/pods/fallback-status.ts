@@ -1,0 +1,43 @@
+import type { Pod, PodStatus } from "kubernetes-types/core/v1";
+import { kubeTime } from "../../runtime/index.js";
+import { endedContainers } from "./terminated-containers.js";
+
+export const OFFLOADING_BACK_OFF = "OffloadingBackOff";
+export const OFFLOADING_ABORTED = "OffloadingAborted";
+export const REMOTE_POD_REPLACED = "RemotePodReplaced";
+
+/** Status of a pod whose namespace is not offloaded (offloading specification, §6.2): one that never started waits, any other has failed. */
+export function notOffloadedStatus(pod: Pod): PodStatus {
+  const { status } = pod;
+  const started = (status?.phase ?? "Pending") !== "Pending" || (status?.containerStatuses?.length ?? 0) > 0;
+  if (!started) {
+    const message = "the pod's namespace is not offloaded to the cluster of this virtual node";
+    return { ...status, phase: "Pending", reason: OFFLOADING_BACK_OFF, message };
+  }
+  const message = "the pod's namespace is not offloaded any more to the cluster of this virtual node";
+  return failedStatus(pod, OFFLOADING_ABORTED, message);
+}
+
+/** The pod's last status, ended as failed. */
+export function failedStatus({ status }: Pod, reason: string, message: string): PodStatus {
+  return {
+    ...status,
+    phase: "Failed",
+    reason,
+    message,
+    conditions: (status?.conditions ?? []).map((condition) =>
+      condition.status === "True" && condition.type !== "DisruptionTarget"
+        ? { ...condition, status: "False", reason, lastTransitionTime: kubeTime() }
+        : condition,
+    ),
+    containerStatuses: endedContainers(status?.containerStatuses, reason),
+    initContainerStatuses: endedContainers(status?.initContainerStatuses, reason),
+  };
+}
+
+/** Whether the consumer has given the pod up for good, so that nothing of it may run at the provider. */
+export function isGivenUp({ status }: Pod): boolean {
+  return (
+    status?.phase === "Failed" && (status.reason === OFFLOADING_ABORTED || status.reason === REMOTE_POD_REPLACED)
+  );
+}

@@ -1,0 +1,92 @@
+import type { Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
+import { Annotations, Names, type OffloadingPatch } from "../../api/index.js";
+import type { ApiAccess } from "../service-accounts/api-access.js";
+import { remoteAffinity } from "./pod-affinity.js";
+import { apiServerAliases, remoteContainer, withoutClaims, type ApiServerEndpoint } from "./pod-environment.js";
+import { remoteVolumes } from "./pod-volumes.js";
+
+export interface PodSpecOptions {
+  patch: OffloadingPatch;
+  apiAccess: ApiAccess;
+  /** Absent: the pod has no way to the consumer's API server, and keeps the provider's variables. */
+  apiServer?: ApiServerEndpoint;
+  /** What `kube-root-ca.crt` is called at the provider. */
+  rootCaName: string;
+  /** The remote pod's, for anti-affinity. */
+  labels: Record<string, string>;
+}
+
+/** Fields that mean the same in every cluster. All others are dropped or set below. */
+const COPIED = [
+  "activeDeadlineSeconds",
+  "dnsConfig",
+  "dnsPolicy",
+  "enableServiceLinks",
+  "hostAliases",
+  "hostname",
+  "imagePullSecrets",
+  "readinessGates",
+  "restartPolicy",
+  "securityContext",
+  "setHostnameAsFQDN",
+  "shareProcessNamespace",
+  "subdomain",
+  "terminationGracePeriodSeconds",
+  "topologySpreadConstraints",
+] as const satisfies readonly (keyof PodSpec)[];
+
+/** The spec that runs at the provider (offloading specification, §6.3). */
+export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
+  const spec = pod.spec ?? { containers: [] };
+  const { patch, apiAccess } = options;
+  const apiServer = apiAccess === "token" ? options.apiServer : undefined;
+  const container =
+    apiAccess === "remote"
+      ? withoutClaims
+      : (c: PodSpec["containers"][number]) =>
+          remoteContainer(c, {
+            serviceAccountName: spec.serviceAccountName ?? "default",
+            rootCaName: options.rootCaName,
+            apiServer,
+          });
+  const copied: Partial<PodSpec> = Object.fromEntries(
+    COPIED.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]])),
+  );
+  return defined({
+    ...copied,
+    containers: spec.containers.map(container),
+    initContainers: spec.initContainers?.map(container),
+    volumes: remoteVolumes(spec.volumes, { ...options, podName: pod.metadata?.name ?? "" }),
+    hostAliases: apiServer ? [...(spec.hostAliases ?? []), ...apiServerAliases(apiServer)] : spec.hostAliases,
+    tolerations: [...withoutOwnKey(spec.tolerations), ...((patch.tolerations ?? []) as Toleration[])],
+    nodeSelector: patch.nodeSelector,
+    affinity: remoteAffinity(pod, options.labels, patch),
+    runtimeClassName: runtimeClass(pod, patch),
+    ...account(pod, apiAccess),
+    hostNetwork: false,
+    hostPID: false,
+    hostIPC: false,
+  });
+}
+
+function account(pod: Pod, apiAccess: ApiAccess): Partial<PodSpec> {
+  if (apiAccess !== "remote") return { automountServiceAccountToken: false };
+  const wish = pod.metadata?.annotations?.[Annotations.remoteServiceAccountName];
+  return { serviceAccountName: wish ?? pod.spec?.serviceAccountName, automountServiceAccountToken: true };
+}
+
+function runtimeClass(pod: Pod, patch: OffloadingPatch): string | undefined {
+  const wish = pod.metadata?.annotations?.[Annotations.remoteRuntimeClassName];
+  if (wish) return wish;
+  const own = pod.spec?.runtimeClassName;
+  return own && own !== Names.runtimeClass ? own : patch.runtimeClassName;
+}
+
+/** The toleration of the virtual node's taint has done its work. */
+function withoutOwnKey(tolerations: Toleration[] = []): Toleration[] {
+  return tolerations.filter(({ key }) => key !== Names.virtualNodeTaint);
+}
+
+function defined(spec: PodSpec): PodSpec {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined)) as unknown as PodSpec;
+}

@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Pod, PodCondition, PodStatus } from "kubernetes-types/core/v1";
+import { Labels } from "../../api/index.js";
+import { kubeTime } from "../../runtime/index.js";
+import { withRestarts } from "./restart-counts.js";
+
+/** Fields that the API server ties to the local pod's own spec, or that were decided when it was made. */
+const LOCAL_FIELDS = [
+  "qosClass",
+  "nominatedNodeName",
+  "resourceClaimStatuses",
+  "extendedResourceClaimStatus",
+  "ephemeralContainerStatuses",
+] as const;
+/** Conditions that the remote kubelet and scheduler write. */
+const REMOTE_CONDITIONS = new Set([
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "PodScheduled",
+  "PodReadyToStartContainers",
+  "PodResizePending",
+  "PodResizeInProgress",
+]);
+
+export interface PodStatusOptions {
+  /** The virtual node's address. */
+  hostIP: string;
+  /** Remote pod address → address here. */
+  translate: (address: string) => string;
+  restartOffset: number;
+}
+
+/** The remote pod's status as the consumer's API server takes it (offloading specification, §6.4). */
+export function localPodStatus(local: Pod, remote: Pod, options: PodStatusOptions): PodStatus {
+  const source: PodStatus = remote.status ?? {};
+  const present: PodStatus = local.status ?? {};
+  const podIP = source.podIP ? options.translate(source.podIP) : undefined;
+  const status: PodStatus = {
+    ...source,
+    conditions: mergedConditions(local, source.conditions ?? []),
+    containerStatuses: withRestarts(source.containerStatuses, present.containerStatuses, options.restartOffset),
+    initContainerStatuses: withRestarts(
+      source.initContainerStatuses,
+      present.initContainerStatuses,
+      options.restartOffset,
+    ),
+    podIP,
+    podIPs: podIP ? [{ ip: podIP }] : undefined,
+    hostIP: options.hostIP,
+    hostIPs: [{ ip: options.hostIP }],
+  };
+  if ("observedGeneration" in status) Object.assign(status, { observedGeneration: local.metadata?.generation });
+  return plain(withLocalFields(status, present));
+}
+
+/** The present status, not ready: the remote pod is gone for the moment, or out of reach. */
+export function notReadyStatus(local: Pod, reason: string, message: string): PodStatus {
+  return plain({ ...local.status, conditions: withNotReady(local.status?.conditions ?? [], reason, message) });
+}
+
+/** The merge patch for `pods/status`, or undefined when it would change nothing. */
+export function podStatusPatch(local: Pod, desired: PodStatus): object | undefined {
+  const present = plain(local.status ?? {}) as Record<string, unknown>;
+  const wanted = desired as Record<string, unknown>;
+  const patch: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(wanted)) if (!isDeepStrictEqual(present[key], value)) patch[key] = value;
+  for (const key of Object.keys(present)) if (!(key in wanted)) patch[key] = null;
+  if (Object.keys(patch).length === 0) return undefined;
+  // Another pod of the same name must not get it.
+  return { metadata: { uid: local.metadata?.uid }, status: patch };
+}
+
+export function isTerminalPhase(phase: string | undefined): boolean {
+  return phase === "Succeeded" || phase === "Failed";
+}
+
+function withLocalFields(status: PodStatus, present: PodStatus): PodStatus {
+  const result: Record<string, unknown> = { ...status };
+  const local = present as Record<string, unknown>;
+  for (const field of LOCAL_FIELDS) result[field] = local[field];
+  return result;
+}
+
+/** The remote conditions, with those that local controllers have added (readiness gates, disruption targets). */
+function mergedConditions(local: Pod, remote: PodCondition[]): PodCondition[] {
+  const copies = remote.map((condition): PodCondition => {
+    const { observedGeneration: _, ...copy } = condition as PodCondition & { observedGeneration?: number };
+    return copy;
+  });
+  const added = (local.status?.conditions ?? []).filter(
+    ({ type }) => !REMOTE_CONDITIONS.has(type) && !copies.some((condition) => condition.type === type),
+  );
+  const conditions = [...copies, ...added];
+  const unavailable = local.metadata?.labels?.[Labels.remoteUnavailable] === "true";
+  return unavailable
+    ? withNotReady(conditions, "RemoteUnavailable", "the provider's cluster cannot be reached")
+    : conditions;
+}
+
+function withNotReady(conditions: PodCondition[], reason: string, message: string): PodCondition[] {
+  return conditions.map((condition) => {
+    if (condition.type !== "Ready" || condition.status !== "True") return condition;
+    return { ...condition, status: "False", reason, message, lastTransitionTime: kubeTime() };
+  });
+}
+
+/** Without what JSON leaves out, so that comparisons see what the API server will. */
+function plain(status: PodStatus): PodStatus {
+  return JSON.parse(JSON.stringify(status)) as PodStatus;
+}

@@ -1,0 +1,35 @@
+import type { ContainerStatus, Pod } from "kubernetes-types/core/v1";
+import { kubeTime } from "../../runtime/index.js";
+
+/**
+ * Whether taking over the remote status would bring a container back that the consumer's API server holds for ended:
+ * it refuses that unless the restart policy allows it (offloading specification, §6.4).
+ */
+export function revivesContainers(local: Pod, remote: Pod): boolean {
+  const policy = local.spec?.restartPolicy ?? "Always";
+  if (policy === "Always") return false;
+  const sidecars = new Set(
+    (local.spec?.initContainers ?? []).filter((c) => "restartPolicy" in c).map(({ name }) => name),
+  );
+  const revived = (before: ContainerStatus[] = [], after: ContainerStatus[] = []): boolean =>
+    before.some(({ name, state }) => {
+      const ended = state?.terminated;
+      if (!ended || sidecars.has(name) || (policy === "OnFailure" && ended.exitCode !== 0)) return false;
+      const next = after.find((status) => status.name === name);
+      return next !== undefined && !next.state?.terminated;
+    });
+  return (
+    revived(local.status?.containerStatuses, remote.status?.containerStatuses) ||
+    revived(local.status?.initContainerStatuses, remote.status?.initContainerStatuses)
+  );
+}
+
+/** The statuses with every container ended; those that had not ended count as failed. */
+export function endedContainers(statuses: ContainerStatus[] | undefined, reason: string): ContainerStatus[] | undefined {
+  return statuses?.map((status): ContainerStatus => {
+    if (status.state?.terminated) return { ...status, ready: false };
+    const startedAt = status.state?.running?.startedAt;
+    const terminated = { exitCode: 1, reason, finishedAt: kubeTime(), ...(startedAt ? { startedAt } : {}) };
+    return { ...status, ready: false, started: false, state: { terminated } };
+  });
+}

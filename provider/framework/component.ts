@@ -1,0 +1,40 @@
+import type * as pulumi from "@pulumi/pulumi";
+import type { Shape } from "./resource.js";
+
+/** What construct answers. */
+export interface ConstructResult {
+  component: pulumi.ComponentResource;
+  /** The component's outputs by name. */
+  state: Record<string, pulumi.Input<unknown>>;
+}
+
+/**
+ * A component. Its inputs and outputs are described as those of resources; `construct` gets the inputs as the SDK's runtime rebuilds them (values or
+ * Outputs, with their dependencies and secrets) together with the SDK itself, which must only be loaded here: import its types only.
+ */
+export interface ComponentDefinition<In extends Shape, Out extends Shape> {
+  /** "liqo:index:Peering". */
+  token: string;
+  description: string;
+  inputs: In;
+  outputs: Out;
+  /**
+   * Make the component with `new sdk.ComponentResource(token, name, {}, options)` and its children with
+   * `new sdk.CustomResource("liqo:index:NetworkLink", …, { parent: component })`; end with component.registerOutputs(state).
+   * Values in `inputs` may be Outputs: defaults of the schema are filled in for absent top-level properties.
+   */
+  construct(
+    sdk: typeof pulumi,
+    name: string,
+    inputs: Record<string, pulumi.Input<unknown> | undefined>,
+    options: pulumi.ComponentResourceOptions,
+  ): ConstructResult | Promise<ConstructResult>;
+}
+
+export function defineComponent<In extends Shape, Out extends Shape>(
+  definition: ComponentDefinition<In, Out>,
+): ComponentDefinition<In, Out> {
+  return definition;
+}
+
+export type AnyComponent = ComponentDefinition<Shape, Shape>;

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { parseStrictCidr } from "../../agent/api/cidr.js";
+import { CLUSTER_ID_MAX_LENGTH, isClusterID } from "../../agent/api/cluster-id.js";
+import { parseQuantity } from "../../agent/api/quantity.js";
+import { messageOf } from "../../agent/runtime/kube-error.js";
+
+/** Runs a parser that throws; its message becomes the failure's reason. */
+function parsedBy(parse: (value: string) => unknown) {
+  return (value: string, context: z.RefinementCtx<string>): void => {
+    try {
+      parse(value);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: messageOf(error) });
+    }
+  };
+}
+
+/** An IPv4 range without host bits: "10.0.0.0/16". */
+export const cidr = z.string().superRefine(parsedBy(parseStrictCidr)).meta({ equality: "cidr" });
+
+/** A Kubernetes quantity, "4", "500m" or "8Gi"; equal when of the same value. Numbers are taken as text. */
+export const quantity = z.string().superRefine(parsedBy(parseQuantity)).meta({ equality: "quantity" });
+
+/** Resource names to quantities. */
+export const quantities = z.record(z.string(), quantity);
+
+export const port = z.int().min(1).max(65535);
+
+/** Liqo's rule for cluster IDs; the length keeps `liqo-tenant-<ID>` a valid namespace name. */
+export const clusterId = z.string().superRefine((value, context) => {
+  if (isClusterID(value)) return;
+  context.addIssue({
+    code: "custom",
+    message: `"${value}" is not a cluster ID: at most ${CLUSTER_ID_MAX_LENGTH} lower-case letters, digits and "-", beginning and ending with a letter or digit`,
+  });
+});
+
+/** A name of Kubernetes objects that are DNS labels, such as namespaces. */
+export const dnsLabel = z.string().superRefine((value, context) => {
+  if (value.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(value)) return;
+  context.addIssue({
+    code: "custom",
+    message: `"${value}" is not a name: at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`,
+  });
+});

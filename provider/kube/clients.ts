@@ -1,0 +1,54 @@
+import type { KubeClient } from "../../agent/runtime/kube-client.js";
+import type { ClusterArgs } from "../framework/cluster-args.js";
+import type { ProviderConfig } from "../framework/provider-config.js";
+import { loadCluster } from "./kubeconfig.js";
+
+/** How long to wait for a cluster's first answer, and how long that answer counts. */
+const PROBE_TIMEOUT_MS = 5_000;
+const PROBE_VALID_MS = 60_000;
+
+/** One client per kubeconfig and context, kept for the life of the plugin with its connections. */
+export class ClusterClients {
+  private readonly clients = new Map<string, KubeClient>();
+  private readonly probes = new WeakMap<KubeClient, { at: number; answer: Promise<void> }>();
+
+  /** @throws ClusterArgsError */
+  async get(cluster: ClusterArgs | undefined, config: ProviderConfig): Promise<KubeClient> {
+    const { key, context, kubeConfig } = await loadCluster(cluster, config);
+    const existing = this.clients.get(key);
+    if (existing) return existing;
+    const { KubeClient: Client } = await import("../../agent/runtime/kube-client.js");
+    const client = this.clients.get(key) ?? new Client(kubeConfig, { cluster: context });
+    this.clients.set(key, client);
+    return client;
+  }
+
+  /** Asks the API server for its version. @throws KubeError naming the cluster and its address when no answer comes in time */
+  async probe(client: KubeClient, signal: AbortSignal): Promise<void> {
+    const known = this.probes.get(client);
+    if (known && Date.now() - known.at < PROBE_VALID_MS) return known.answer;
+    const answer = this.ask(client, signal);
+    this.probes.set(client, { at: Date.now(), answer });
+    try {
+      await answer;
+    } catch (error) {
+      this.probes.delete(client);
+      throw error;
+    }
+  }
+
+  close(): void {
+    for (const client of this.clients.values()) client.close();
+    this.clients.clear();
+  }
+
+  private async ask(client: KubeClient, signal: AbortSignal): Promise<void> {
+    const { isForbidden } = await import("../../agent/runtime/kube-error.js");
+    try {
+      await client.request("GET", "/version", { signal, timeoutMs: PROBE_TIMEOUT_MS, subject: "its version" });
+    } catch (error) {
+      // It answers, and knows us; what we may do there is another question.
+      if (!isForbidden(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import type { KubeConfig } from "@kubernetes/client-node";
+import type { ClusterArgs } from "../framework/cluster-args.js";
+import type { ProviderConfig } from "../framework/provider-config.js";
+
+/** What is wrong with the arguments that name a cluster, and with which of them. */
+export class ClusterArgsError extends Error {
+  constructor(
+    readonly property: "kubeconfig" | "context",
+    message: string,
+  ) {
+    super(message);
+    this.name = "ClusterArgsError";
+  }
+}
+
+/** A kubeconfig that was read, with the context chosen. */
+export interface LoadedCluster {
+  /** Equal for equal clusters and credentials. */
+  key: string;
+  context: string;
+  kubeConfig: KubeConfig;
+}
+
+/**
+ * Loads the kubeconfig that the arguments name: their own, else the provider's, else kubectl's rules (KUBECONFIG, ~/.kube/config).
+ *
+ * @throws ClusterArgsError without a line of the kubeconfig in its message
+ */
+export async function loadCluster(
+  cluster: ClusterArgs | undefined,
+  config: ProviderConfig,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<LoadedCluster> {
+  const ownKubeconfig = nonEmpty(cluster?.kubeconfig);
+  const kubeconfig = ownKubeconfig ?? nonEmpty(config.kubeconfig);
+  // The provider's context belongs to the provider's kubeconfig.
+  const context = nonEmpty(cluster?.context) ?? (ownKubeconfig === undefined ? nonEmpty(config.context) : undefined);
+  const text = await readText(kubeconfig, env);
+  const kubeConfig = await parse(text);
+  return choose(kubeConfig, context, text);
+}
+
+async function readText(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): Promise<string[]> {
+  if (kubeconfig !== undefined) return [isContent(kubeconfig) ? kubeconfig : await readNamed(kubeconfig)];
+  const listed = (env["KUBECONFIG"] ?? "").split(path.delimiter).filter((name) => name !== "");
+  if (listed.length > 0) return Promise.all(listed.map((name) => readNamed(name, " (from KUBECONFIG)")));
+  const usual = path.join(env["HOME"] ?? os.homedir(), ".kube", "config");
+  try {
+    return [await readNamed(usual)];
+  } catch {
+    throw new ClusterArgsError(
+      "kubeconfig",
+      `no kubeconfig: give one here or in the provider's configuration, set KUBECONFIG, or put one at ${usual}`,
+    );
+  }
+}
+
+/** A path has no line breaks, and JSON or YAML of a kubeconfig always has "apiVersion" or a brace. */
+function isContent(text: string): boolean {
+  return text.includes("\n") || text.trimStart().startsWith("{") || text.includes("apiVersion");
+}
+
+async function readNamed(name: string, origin = ""): Promise<string> {
+  const file = name.startsWith("~/") ? path.join(os.homedir(), name.slice(2)) : name;
+  try {
+    const text = await readFile(file, "utf8");
+    return absolutePaths(text, path.dirname(path.resolve(file)));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    const why = code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : (code ?? "unreadable");
+    throw new ClusterArgsError("kubeconfig", `cannot read the kubeconfig ${JSON.stringify(shorten(file))}${origin}: ${why}`);
+  }
+}
+
+/** Files that a kubeconfig names relative to itself (certificates, keys, tokens). */
+function absolutePaths(text: string, folder: string): string {
+  return text.replace(
+    /^(\s*(?:certificate-authority|client-certificate|client-key|tokenFile):\s*)(["']?)([^"'\s#][^"'\n#]*?)(["']?\s*)$/gm,
+    (line, head: string, open: string, file: string, tail: string) =>
+      path.isAbsolute(file) ? line : `${head}${open}${path.join(folder, file)}${tail}`,
+  );
+}
+
+/** What looks like a path but is long is likelier a mangled kubeconfig: never printed whole. */
+function shorten(text: string): string {
+  return text.length > 120 ? `${text.slice(0, 24)}…` : text;
+}
+
+async function parse(texts: string[]): Promise<KubeConfig> {
+  const { KubeConfig: Config } = await import("@kubernetes/client-node");
+  const configs = texts.map((text) => {
+    const config = new Config();
+    try {
+      config.loadFromString(text);
+    } catch {
+      // The parser's own message quotes the text.
+      throw new ClusterArgsError("kubeconfig", "is no kubeconfig: neither valid YAML nor JSON with clusters, users and contexts");
+    }
+    return config;
+  });
+  const [first, ...rest] = configs;
+  if (!first || (first.getContexts().length === 0 && rest.length === 0)) {
+    throw new ClusterArgsError("kubeconfig", "is no kubeconfig: it has no contexts");
+  }
+  for (const config of rest) first.mergeConfig(config, true);
+  return first;
+}
+
+function choose(kubeConfig: KubeConfig, wanted: string | undefined, text: string[]): LoadedCluster {
+  const names = kubeConfig.getContexts().map((context) => context.name);
+  const context = wanted ?? nonEmpty(kubeConfig.getCurrentContext());
+  const there = names.length > 0 ? names.join(", ") : "none";
+  if (context === undefined) {
+    throw new ClusterArgsError("context", `is needed, as the kubeconfig has no current context; there are ${there}`);
+  }
+  if (!names.includes(context)) {
+    throw new ClusterArgsError("context", `the kubeconfig has no context ${JSON.stringify(shorten(context))}; there are ${there}`);
+  }
+  kubeConfig.setCurrentContext(context);
+  const cluster = kubeConfig.getCurrentCluster();
+  if (!cluster?.server || !URL.canParse(cluster.server)) {
+    throw new ClusterArgsError("kubeconfig", `its context ${JSON.stringify(context)} names no cluster with a server URL`);
+  }
+  const key = createHash("sha256").update(JSON.stringify([text, context])).digest("hex");
+  return { key, context, kubeConfig };
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text.trim() === "" ? undefined : text;
+}

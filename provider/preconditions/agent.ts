@@ -1,0 +1,84 @@
+import type { Deployment } from "kubernetes-types/apps/v1";
+import { DataKeys, Labels, Names } from "../../agent/api/index.js";
+import {
+  ConfigMapResource,
+  DeploymentResource,
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "../../agent/runtime/index.js";
+
+/** The agent (ours or Liqo's) in one cluster. */
+export interface InstalledAgent {
+  clusterId: string;
+  namespace: string;
+  /** Undefined when the credentials may not look (a peering user's). */
+  version?: string;
+  /** Whether it is this project's agent; another Liqo installation otherwise. */
+  isOwn: boolean;
+  /** Whether its controller runs. */
+  isAvailable: boolean;
+}
+
+const CONTROLLER = { [Labels.appName]: "controller-manager" };
+const CLUSTER_ID = { [Labels.appName]: "clusterid-configmap" };
+const CONTAINER = "controller-manager";
+
+/** The agent of a cluster, or undefined when there is none. Found by labels, wherever it is installed. */
+export async function findAgent(client: KubeClient, signal: AbortSignal): Promise<InstalledAgent | undefined> {
+  const [deployments, configMaps] = await Promise.all([
+    everywhere(client, DeploymentResource, CONTROLLER, signal),
+    everywhere(client, ConfigMapResource, CLUSTER_ID, signal),
+  ]);
+  const identity = configMaps.find((configMap) => configMap.data?.[DataKeys.clusterID]);
+  const clusterId = identity?.data?.[DataKeys.clusterID];
+  if (!identity || !clusterId) return undefined;
+  const namespace = identity.metadata?.namespace ?? Names.namespace;
+  const deployment = deployments.find((d) => d.metadata?.namespace === namespace && containerOf(d));
+  return {
+    clusterId,
+    namespace,
+    version: deployment && versionOf(deployment),
+    isOwn: deployment ? isOwn(deployment) : true,
+    isAvailable: (deployment?.status?.availableReplicas ?? 0) > 0,
+  };
+}
+
+/** A peering user may list in the installation's default namespace only, and no Deployments there. */
+async function everywhere<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  labelSelector: Record<string, string>,
+  signal: AbortSignal,
+): Promise<T[]> {
+  try {
+    return (await client.list(type, { labelSelector, signal })).items;
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+  }
+  try {
+    return (await client.list(type, { labelSelector, namespace: Names.namespace, signal })).items;
+  } catch (error) {
+    if (isForbidden(error)) return [];
+    throw error;
+  }
+}
+
+/** The label, else the image's tag (control plane specification, §20). */
+export function versionOf(deployment: Deployment): string | undefined {
+  const label = deployment.metadata?.labels?.[Labels.appVersion];
+  if (label) return label.replace(/^v/, "");
+  const image = containerOf(deployment)?.image?.split("@")[0] ?? "";
+  const tag = /:([^:/]+)$/.exec(image)?.[1];
+  return tag?.replace(/^v/, "");
+}
+
+/** This project's controller is one role of one program, named by its first argument. */
+function isOwn(deployment: Deployment): boolean {
+  return containerOf(deployment)?.args?.[0] === "controller";
+}
+
+function containerOf(deployment: Deployment) {
+  return deployment.spec?.template.spec?.containers.find(({ name }) => name === CONTAINER);
+}

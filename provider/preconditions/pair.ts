@@ -1,0 +1,111 @@
+import type { KubeClient } from "../../agent/runtime/index.js";
+import type { CallContext, ClusterArgs } from "../framework/index.js";
+import { findAgent, type InstalledAgent } from "./agent.js";
+import { describeVersion, judgeVersions } from "./versions.js";
+
+export type Side = "consumer" | "provider";
+
+/** One cluster of a pair, with its agent. */
+export interface Peer {
+  side: Side;
+  client: KubeClient;
+  clusterId: string;
+  /** Where the agent is installed. */
+  agentNamespace: string;
+  agent: InstalledAgent;
+}
+
+/** The consumer offloads, the provider runs. */
+export interface Pair {
+  consumer: Peer;
+  provider: Peer;
+}
+
+export interface PairArgs {
+  consumer?: ClusterArgs;
+  provider?: ClusterArgs;
+}
+
+/** The ID of resources that a pair has one of: "consumer-id/provider-id". */
+export function pairId({ consumer, provider }: Pair): string {
+  return `${consumer.clusterId}/${provider.clusterId}`;
+}
+
+/** The remote of a peer in its pair. */
+export function remoteOf(pair: Pair, peer: Peer): Peer {
+  return peer.side === "consumer" ? pair.provider : pair.consumer;
+}
+
+/**
+ * Connects to both clusters and makes sure that they can be peered, before anything is changed.
+ *
+ * @param expected the pair that the resource was made for ("consumer-id/provider-id")
+ * @throws Error naming property, clusters, reason and remedy
+ */
+export async function openPair(context: CallContext, args: PairArgs, expected?: string): Promise<Pair> {
+  const [consumer, provider] = await Promise.all([
+    openSide(context, "consumer", args.consumer),
+    openSide(context, "provider", args.provider),
+  ]);
+  const pair = pairOf(consumer, provider);
+  if (expected !== undefined && pairId(pair) !== expected) throw otherPair(pair, expected);
+  checkVersions(context, pair);
+  return pair;
+}
+
+export interface OpenedSide {
+  side: Side;
+  client: KubeClient;
+  agent: InstalledAgent | undefined;
+}
+
+async function openSide(context: CallContext, side: Side, args: ClusterArgs | undefined): Promise<OpenedSide> {
+  const client = await context.client(args);
+  return { side, client, agent: await findAgent(client, context.signal) };
+}
+
+/** Throws unless both agents are there and the cluster IDs differ. */
+export function pairOf(consumer: OpenedSide, provider: OpenedSide): Pair {
+  const pair = { consumer: peerOf(consumer, provider), provider: peerOf(provider, consumer) };
+  if (pair.consumer.clusterId === pair.provider.clusterId) {
+    throw new Error(
+      `consumer, provider: both clusters have the cluster ID "${pair.consumer.clusterId}" (contexts ${consumer.client.cluster} and ` +
+        `${provider.client.cluster}): name two different clusters, or install one agent anew with another clusterId`,
+    );
+  }
+  return pair;
+}
+
+/** A peer, or the reason why it is none: with both versions, since a missing agent and a wrong version are mended in the same place. */
+function peerOf(own: OpenedSide, other: OpenedSide): Peer {
+  const { side, client, agent } = own;
+  if (agent) return { side, client, clusterId: agent.clusterId, agentNamespace: agent.namespace, agent };
+  const there = other.agent ? describeVersion(other.agent) : "none either";
+  throw new Error(
+    `${side}: there is no agent in cluster ${client.cluster} (in cluster ${other.client.cluster}: ${there}): install one of the same ` +
+      "minor version first, for example by an Agent resource that this one depends on",
+  );
+}
+
+function checkVersions(context: CallContext, { consumer, provider }: Pair): void {
+  const both = `cluster ${consumer.client.cluster} runs ${describeVersion(consumer.agent)}, cluster ${provider.client.cluster} ${describeVersion(provider.agent)}`;
+  switch (judgeVersions(consumer.agent, provider.agent)) {
+    case "fit":
+      return;
+    case "warn":
+      context.log("warning", `${both}: peerings with other installations are supported for equal minor versions of Liqo only`);
+      return;
+    case "refuse":
+      if (context.config.skipVersionCheck) return;
+      throw new Error(
+        `consumer, provider: the agents' versions do not fit: ${both}. Upgrade one, or allow it by the provider's skipVersionCheck`,
+      );
+  }
+}
+
+function otherPair(pair: Pair, expected: string): Error {
+  return new Error(
+    `consumer, provider: the kubeconfigs lead to the clusters ${pairId(pair)}, but this resource was made for ${expected}: ` +
+      "give it those clusters' kubeconfigs, or replace it (pulumi up --replace URN)",
+  );
+}

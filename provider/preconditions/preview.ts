@@ -1,0 +1,33 @@
+import { known, type CallContext, type ClusterArgs, type Unknowable } from "../framework/index.js";
+import { findAgent } from "./agent.js";
+import { pairOf, type OpenedSide, type Pair, type Side } from "./pair.js";
+
+/**
+ * The pair as far as a preview can see it: undefined when a kubeconfig is not known yet, a cluster does not answer, or an agent is still to be
+ * installed. Throws only for what `up` could not mend: equal cluster IDs.
+ */
+export async function previewPair(
+  context: CallContext,
+  inputs: { consumer?: Unknowable<ClusterArgs | undefined>; provider?: Unknowable<ClusterArgs | undefined> },
+): Promise<Pair | undefined> {
+  const [consumer, provider] = await Promise.all([
+    peek(context, "consumer", inputs.consumer),
+    peek(context, "provider", inputs.provider),
+  ]);
+  return consumer?.agent && provider?.agent ? pairOf(consumer, provider) : undefined;
+}
+
+async function peek(
+  context: CallContext,
+  side: Side,
+  args: Unknowable<ClusterArgs | undefined> | undefined,
+): Promise<OpenedSide | undefined> {
+  const cluster = args === undefined ? {} : known<ClusterArgs | undefined>(args);
+  if (cluster === undefined) return undefined;
+  try {
+    const client = await context.client(cluster);
+    return { side, client, agent: await findAgent(client, context.signal) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,86 @@
+import { messageOf } from "../../agent/runtime/kube-error.js";
+import type { KubeClient } from "../../agent/runtime/kube-client.js";
+import type { ClusterArgs } from "../framework/cluster-args.js";
+import type { CheckContext } from "../framework/context.js";
+import { FailureList } from "../framework/failures.js";
+import { unwrap } from "../framework/field-info.js";
+import type { AnyResource, Shape } from "../framework/resource.js";
+import { known, type Unknowable } from "../framework/unknown.js";
+import { validateProperties } from "../framework/validate.js";
+import { ClusterArgsError } from "../kube/kubeconfig.js";
+import type { Call } from "./calls.js";
+import type { Properties } from "./values.js";
+
+/** Makes sure that a cluster answers; throws what is wrong otherwise. */
+export type Probe = (client: KubeClient, signal: AbortSignal) => Promise<void>;
+
+export interface Checked {
+  inputs: Properties;
+  failures: FailureList;
+}
+
+/** Types and formats first, then each cluster (all at once), then the resource's own rules: every failure of all three is reported. */
+export async function checkResource(
+  definition: AnyResource,
+  call: Call,
+  news: Properties,
+  olds: Properties | undefined,
+  probe: Probe,
+): Promise<Checked> {
+  const failures = new FailureList();
+  const inputs = validateProperties(definition.inputs, news, failures);
+  const clusters = await checkClusters(definition.inputs, call, inputs, failures, probe);
+  if (!definition.check) return { inputs, failures };
+  const context = checkContext(call, clusters, probe);
+  const changed = await call.run(async () => definition.check?.(context, inputs, failures, olds));
+  return { inputs: changed ?? inputs, failures };
+}
+
+/** Loads and asks every cluster that the inputs name; reports those that cannot be used. */
+async function checkClusters(
+  schema: Shape,
+  call: Call,
+  inputs: Properties,
+  failures: FailureList,
+  probe: Probe,
+): Promise<Map<string, KubeClient>> {
+  const clients = new Map<string, KubeClient>();
+  const names = Object.entries(schema.shape)
+    .filter(([, field]) => unwrap(field).info.cluster)
+    .map(([name]) => name);
+  await Promise.all(
+    names.map(async (name) => {
+      // An unknown kubeconfig or context: nothing can be said yet.
+      const cluster = inputs[name] as Unknowable<ClusterArgs | undefined>;
+      const args = known<ClusterArgs | undefined>(cluster);
+      if (args === undefined && cluster !== undefined) return;
+      try {
+        const client = await call.client(args);
+        await probe(client, call.signal);
+        clients.set(name, client);
+      } catch (error) {
+        const property = error instanceof ClusterArgsError ? error.property : "kubeconfig";
+        failures.add([name, property], messageOf(error));
+      }
+    }),
+  );
+  return clients;
+}
+
+/** A call's context with what check hooks get in addition. */
+function checkContext(call: Call, clusters: Map<string, KubeClient>, probe: Probe): CheckContext {
+  return call.extend({
+    clusterAt: (path: string) => Promise.resolve(clusters.get(path)),
+    clientIfKnown: async (cluster: Unknowable<ClusterArgs | undefined>) => {
+      const args = known<ClusterArgs | undefined>(cluster);
+      if (args === undefined && cluster !== undefined) return undefined;
+      try {
+        const client = await call.client(args);
+        await probe(client, call.signal);
+        return client;
+      } catch {
+        return undefined;
+      }
+    },
+  });
+}

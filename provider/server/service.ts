@@ -1,0 +1,333 @@
+import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
+import proto from "@pulumi/pulumi/proto/provider_pb.js";
+import { compareProperties } from "../framework/compare.js";
+import type { FailureList } from "../framework/failures.js";
+import { formatPath } from "../framework/property-path.js";
+import { providerConfig, type ProviderConfig } from "../framework/provider-config.js";
+import type { AnyResource, Timeouts } from "../framework/resource.js";
+import { secretPathsOf } from "../framework/validate.js";
+import { ClusterClients } from "../kube/clients.js";
+import { Call, Calls } from "./calls.js";
+import { checkResource } from "./check.js";
+import { checkConfiguration, readConfiguration } from "./configuration.js";
+import { createResource, deleteResource, inputsOf, outputsOf, previewState, readResource, secretsOf, updateResource } from "./crud.js";
+import { diffResource, type DetailedChange } from "./diff.js";
+import type { EngineLog } from "./engine.js";
+import { toCallError } from "./errors.js";
+import { invokeFunction } from "./invoke.js";
+import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
+import { decode, encode, SecretPaths, type Decoded } from "./values.js";
+
+const DEFAULT_SECONDS: Required<Timeouts> = { create: 600, update: 600, delete: 600, read: 120 };
+const CHECK_SECONDS = 60;
+const FUNCTION_SECONDS = 30;
+
+export interface ServiceOptions {
+  version: string;
+  engine: EngineLog;
+  load: LoadRegistry;
+}
+
+type Handler<Request, Response> = (request: Request) => Promise<Response>;
+
+/** pulumirpc.ResourceProvider: reads each request, has the work done, writes the answer. What is missing here is answered UNIMPLEMENTED. */
+export class ProviderService {
+  private config: ProviderConfig = readConfiguration({});
+  private readonly calls = new Calls();
+  private readonly clients = new ClusterClients();
+
+  constructor(private readonly options: ServiceOptions) {}
+
+  implementation(): UntypedServiceImplementation {
+    return {
+      handshake: this.unary((request: proto.ProviderHandshakeRequest) => this.handshake(request)),
+      attach: this.unary((request: plugin.PluginAttach) => this.attach(request)),
+      getPluginInfo: this.unary(() => this.getPluginInfo()),
+      getSchema: this.unary(() => this.getSchema()),
+      checkConfig: this.unary((request: proto.CheckRequest) => this.checkConfig(request)),
+      diffConfig: this.unary((request: proto.DiffRequest) => this.diffConfig(request)),
+      configure: this.unary((request: proto.ConfigureRequest) => this.configure(request)),
+      check: this.unary((request: proto.CheckRequest) => this.check(request)),
+      diff: this.unary((request: proto.DiffRequest) => this.diff(request)),
+      create: this.unary((request: proto.CreateRequest) => this.create(request)),
+      read: this.unary((request: proto.ReadRequest) => this.read(request)),
+      update: this.unary((request: proto.UpdateRequest) => this.update(request)),
+      delete: this.unary((request: proto.DeleteRequest) => this.delete(request)),
+      invoke: this.unary((request: proto.InvokeRequest) => this.invoke(request)),
+      construct: this.unary((request: proto.ConstructRequest) => this.construct(request)),
+      cancel: this.unary(() => this.cancel()),
+    };
+  }
+
+  close(): void {
+    this.calls.cancelAll();
+    this.clients.close();
+    this.options.engine.close();
+  }
+
+  /** Answers errors that no handler has already put into words with their message alone. */
+  private unary<Request, Response>(handler: Handler<Request, Response>): handleUnaryCall<Request, Response> {
+    return (call, callback) => {
+      handler(call.request).then(
+        (response) => callback(null, response),
+        (error: unknown) => callback(isCallError(error) ? error : toCallError(error, (text) => text)),
+      );
+    };
+  }
+
+  private handshake(request: proto.ProviderHandshakeRequest): Promise<proto.ProviderHandshakeResponse> {
+    if (request.getEngineAddress()) this.options.engine.attach(request.getEngineAddress());
+    const response = new proto.ProviderHandshakeResponse();
+    response.setAcceptSecrets(true);
+    response.setAcceptResources(true);
+    response.setAcceptOutputs(true);
+    return Promise.resolve(response);
+  }
+
+  private attach(request: plugin.PluginAttach): Promise<empty.Empty> {
+    this.options.engine.attach(request.getAddress());
+    return Promise.resolve(new empty.Empty());
+  }
+
+  private getPluginInfo(): Promise<plugin.PluginInfo> {
+    const info = new plugin.PluginInfo();
+    info.setVersion(this.options.version);
+    return Promise.resolve(info);
+  }
+
+  private async getSchema(): Promise<proto.GetSchemaResponse> {
+    const [{ packageSchema }, registry] = await Promise.all([import("../schema/package-schema.js"), this.options.load()]);
+    const response = new proto.GetSchemaResponse();
+    response.setSchema(JSON.stringify(packageSchema(registry, this.options.version)));
+    return response;
+  }
+
+  private checkConfig(request: proto.CheckRequest): Promise<proto.CheckResponse> {
+    const news = decode(request.getNews());
+    const { config, failures } = checkConfiguration(news.value);
+    const secrets = new SecretPaths([...news.secrets, ...secretPathsOf(providerConfig, config)]);
+    const response = new proto.CheckResponse();
+    response.setInputs(encode(news.value, secrets));
+    response.setFailuresList(checkFailures(failures));
+    return Promise.resolve(response);
+  }
+
+  /** Another way to reach the clusters never replaces what is in them. */
+  private diffConfig(request: proto.DiffRequest): Promise<proto.DiffResponse> {
+    const olds = decode(request.getOldInputs() ?? request.getOlds()).value;
+    const changes = compareProperties(providerConfig, olds, decode(request.getNews()).value);
+    return Promise.resolve(diffResponse(changes.map((change) => ({ ...change, replace: false })), false));
+  }
+
+  private configure(request: proto.ConfigureRequest): Promise<proto.ConfigureResponse> {
+    this.config = readConfiguration(request.hasArgs() ? decode(request.getArgs()).value : variables(request));
+    const response = new proto.ConfigureResponse();
+    response.setAcceptsecrets(true);
+    response.setAcceptresources(true);
+    response.setAcceptoutputs(true);
+    response.setSupportspreview(true);
+    return Promise.resolve(response);
+  }
+
+  private check(request: proto.CheckRequest): Promise<proto.CheckResponse> {
+    const news = decode(request.getNews());
+    const olds = request.hasOlds() ? decode(request.getOlds()) : undefined;
+    return this.resourceCall(request.getUrn(), CHECK_SECONDS, [news, olds], async (definition, call) => {
+      const probe = this.clients.probe.bind(this.clients);
+      const { inputs, failures } = await checkResource(definition, call, news.value, olds?.value, probe);
+      const valid = failures.count === 0 ? inputs : news.value;
+      const response = new proto.CheckResponse();
+      response.setInputs(encode(valid, secretsOf(definition, valid, news.secrets)));
+      response.setFailuresList(checkFailures(failures, call.redaction.apply));
+      return response;
+    });
+  }
+
+  private diff(request: proto.DiffRequest): Promise<proto.DiffResponse> {
+    const state = decode(request.getOlds());
+    const news = decode(request.getNews());
+    const oldInputs = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
+    return this.resourceCall(request.getUrn(), CHECK_SECONDS, [state, news, oldInputs], (definition) => {
+      const difference = diffResource(definition, {
+        id: request.getId(),
+        oldInputs: oldInputs?.value ?? inputsOf(definition, state.value),
+        inputs: news.value,
+        outputs: outputsOf(definition, state.value),
+        ignoreChanges: request.getIgnorechangesList(),
+      });
+      return Promise.resolve(diffResponse(difference.changes, difference.deleteBeforeReplace));
+    });
+  }
+
+  private create(request: proto.CreateRequest): Promise<proto.CreateResponse> {
+    const inputs = decode(request.getProperties());
+    const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "create");
+    return this.resourceCall(request.getUrn(), seconds, [inputs], async (definition, call) => {
+      const state = request.getPreview()
+        ? await previewState(definition, call, inputs, undefined)
+        : await createResource(definition, call, inputs);
+      const response = new proto.CreateResponse();
+      response.setId(state.id);
+      response.setProperties(encode(state.properties, state.secrets));
+      return response;
+    });
+  }
+
+  private update(request: proto.UpdateRequest): Promise<proto.UpdateResponse> {
+    const state = decode(request.getOlds());
+    const inputs = decode(request.getNews());
+    const before = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
+    const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "update");
+    return this.resourceCall(request.getUrn(), seconds, [state, inputs, before], async (definition, call) => {
+      const old = {
+        id: request.getId(),
+        oldInputs: before?.value ?? inputsOf(definition, state.value),
+        outputs: outputsOf(definition, state.value),
+      };
+      const result = request.getPreview()
+        ? await previewState(definition, call, inputs, old)
+        : await updateResource(definition, call, inputs, old);
+      const response = new proto.UpdateResponse();
+      response.setProperties(encode(result.properties, result.secrets));
+      return response;
+    });
+  }
+
+  private read(request: proto.ReadRequest): Promise<proto.ReadResponse> {
+    const properties = decode(request.getProperties());
+    const inputs = decode(request.getInputs());
+    const isImport = Object.keys(properties.value).length === 0 && Object.keys(inputs.value).length === 0;
+    const seconds = (definition: AnyResource) => secondsFor(definition, "read");
+    return this.resourceCall(request.getUrn(), seconds, [properties, inputs], async (definition, call) => {
+      const found = await readResource(definition, call, request.getId(), properties, isImport ? undefined : inputs);
+      const response = new proto.ReadResponse();
+      // An empty ID says that it is gone.
+      if (!found) return response;
+      response.setId(found.id);
+      response.setProperties(encode(found.properties, found.secrets));
+      response.setInputs(encode(found.inputs, found.secrets));
+      return response;
+    });
+  }
+
+  private delete(request: proto.DeleteRequest): Promise<empty.Empty> {
+    const state = decode(request.getProperties());
+    const inputs = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
+    const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "delete");
+    return this.resourceCall(request.getUrn(), seconds, [state, inputs], async (definition, call) => {
+      const given = inputs?.value ?? inputsOf(definition, state.value);
+      await deleteResource(definition, call, request.getId(), given, state.value);
+      return new empty.Empty();
+    });
+  }
+
+  private async invoke(request: proto.InvokeRequest): Promise<proto.InvokeResponse> {
+    const token = request.getTok();
+    const args = decode(request.getArgs());
+    const definition = findFunction(await this.options.load(), token);
+    const call = this.newCall("", token, definition.timeout ?? FUNCTION_SECONDS, [args]);
+    return this.answer(call, async () => {
+      const { result, secrets, failures } = await invokeFunction(definition, call, args.value);
+      const response = new proto.InvokeResponse();
+      response.setReturn(encode(result, secrets));
+      response.setFailuresList(checkFailures(failures, call.redaction.apply));
+      return response;
+    });
+  }
+
+  private async construct(request: proto.ConstructRequest): Promise<proto.ConstructResponse> {
+    const component = findComponent(await this.options.load(), request.getType());
+    // The SDK's runtime is large: it is read only by those who use components.
+    const { construct } = await import("./construct.js");
+    return construct(component, request, this.options.engine.engineAddress);
+  }
+
+  private cancel(): Promise<empty.Empty> {
+    this.calls.cancelAll();
+    return Promise.resolve(new empty.Empty());
+  }
+
+  private async resourceCall<Response>(
+    urn: string,
+    seconds: number | ((definition: AnyResource) => number),
+    given: (Decoded | undefined)[],
+    work: (definition: AnyResource, call: Call) => Promise<Response>,
+  ): Promise<Response> {
+    const { type, name } = parseUrn(urn);
+    const definition = findResource(await this.options.load(), type);
+    const call = this.newCall(urn, name, typeof seconds === "number" ? seconds : seconds(definition), given);
+    for (const one of given) if (one) call.redaction.addAt(one.value, secretsOf(definition, one.value, new SecretPaths()));
+    return this.answer(call, () => work(definition, call));
+  }
+
+  private newCall(urn: string, name: string, timeoutSeconds: number, given: (Decoded | undefined)[]): Call {
+    const config = this.config;
+    const call = new Call({ urn, name, timeoutSeconds }, config, this.options.engine, (cluster) =>
+      this.clients.get(cluster, config),
+    );
+    for (const one of given) if (one) call.redaction.addAt(one.value, one.secrets);
+    return call;
+  }
+
+  /** Lines said during the call arrive before its answer. */
+  private async answer<Response>(call: Call, work: () => Promise<Response>): Promise<Response> {
+    try {
+      return await this.calls.track(call, work);
+    } catch (error) {
+      throw toCallError(error, call.redaction.apply);
+    } finally {
+      if (!call.signal.aborted) await this.options.engine.flush();
+    }
+  }
+}
+
+function isCallError(error: unknown): error is ReturnType<typeof toCallError> {
+  return typeof error === "object" && error !== null && "details" in error && "metadata" in error && "code" in error;
+}
+
+function secondsFor(definition: AnyResource, operation: keyof Timeouts): number {
+  return definition.timeouts?.[operation] ?? DEFAULT_SECONDS[operation];
+}
+
+function variables(request: proto.ConfigureRequest): Record<string, unknown> {
+  const entries: [string, string][] = [];
+  // Keys come as "liqo:config:kubeconfig".
+  request.getVariablesMap().forEach((value: string, key: string) => entries.push([key.slice(key.lastIndexOf(":") + 1), value]));
+  return Object.fromEntries(entries);
+}
+
+function checkFailures(failures: FailureList, redact: (text: string) => string = (text) => text): proto.CheckFailure[] {
+  return failures.all.map(({ path, reason }) => {
+    const failure = new proto.CheckFailure();
+    failure.setProperty(formatPath(path));
+    failure.setReason(redact(reason));
+    return failure;
+  });
+}
+
+const KINDS = {
+  add: [proto.PropertyDiff.Kind.ADD, proto.PropertyDiff.Kind.ADD_REPLACE],
+  delete: [proto.PropertyDiff.Kind.DELETE, proto.PropertyDiff.Kind.DELETE_REPLACE],
+  update: [proto.PropertyDiff.Kind.UPDATE, proto.PropertyDiff.Kind.UPDATE_REPLACE],
+} as const;
+
+function diffResponse(changes: DetailedChange[], deleteBeforeReplace: boolean): proto.DiffResponse {
+  const response = new proto.DiffResponse();
+  const { DIFF_SOME, DIFF_NONE } = proto.DiffResponse.DiffChanges;
+  response.setChanges(changes.length > 0 ? DIFF_SOME : DIFF_NONE);
+  response.setHasdetaileddiff(true);
+  for (const { path, kind, replace } of changes) {
+    const detail = new proto.PropertyDiff();
+    detail.setKind(KINDS[kind][replace ? 1 : 0]);
+    detail.setInputdiff(true);
+    response.getDetaileddiffMap().set(formatPath(path), detail);
+  }
+  const topLevel = (some: DetailedChange[]) => [...new Set(some.map(({ path }) => String(path[0])))];
+  const replacing = changes.filter((change) => change.replace);
+  response.setDiffsList(topLevel(changes));
+  response.setReplacesList(topLevel(replacing));
+  response.setDeletebeforereplace(replacing.length > 0 && deleteBeforeReplace);
+  return response;
+}

@@ -1,0 +1,48 @@
+import type { Progress } from "./progress.js";
+
+/** Starts pieces of work that run side by side. */
+export interface Scope extends Progress {
+  /**
+   * Starts the work at once. Its result may be awaited at any later point, so lines can be reported in a fixed order whatever the order in which
+   * things happen; a failure ends the whole scope.
+   */
+  start<T>(work: (progress: Progress) => Promise<T>): Promise<T>;
+}
+
+/**
+ * Runs the body and all it starts. The first failure of any part cancels the others and is the one thrown; nothing runs on
+ * once this has returned.
+ */
+export async function concurrently<R>(progress: Progress, body: (scope: Scope) => Promise<R>): Promise<R> {
+  const controller = new AbortController();
+  const inner: Progress = {
+    status: (line) => progress.status(line),
+    log: (severity, line) => progress.log(severity, line),
+    signal: AbortSignal.any([progress.signal, controller.signal]),
+    deadline: progress.deadline,
+  };
+  const tasks: Promise<unknown>[] = [];
+  let first: { error: unknown } | undefined;
+  const fail = (error: unknown): void => {
+    first ??= { error };
+    controller.abort();
+  };
+  const scope: Scope = {
+    ...inner,
+    start: (work) => {
+      const task = work(inner);
+      task.catch(fail);
+      tasks.push(task);
+      return task;
+    },
+  };
+  try {
+    const result = await body(scope);
+    await Promise.all(tasks);
+    return result;
+  } catch (error) {
+    fail(error);
+    await Promise.allSettled(tasks);
+    throw first?.error ?? error;
+  }
+}

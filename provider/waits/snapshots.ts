@@ -1,0 +1,83 @@
+import {
+  Backoff,
+  delay,
+  isForbidden,
+  isGone,
+  isUnreachable,
+  keyOf,
+  KubeError,
+  type KubeClient,
+  type KubeObject,
+  type ListOptions,
+  type ResourceType,
+} from "../../agent/runtime/index.js";
+
+const WATCH_SECONDS = 300;
+const POLL_MS = 500;
+
+/**
+ * The objects selected, now and after each change, by list and watch. A broken connection is taken up again; where the credentials allow no watch
+ * (a peering user's do not), the list is looked at twice a second. Ends when the signal aborts; throws what retrying cannot mend.
+ */
+export async function* snapshots<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  selection: Omit<ListOptions, "signal">,
+  signal: AbortSignal,
+): AsyncGenerator<T[], void> {
+  const backoff = new Backoff(200, 5_000);
+  let canWatch = true;
+  while (!signal.aborted) {
+    try {
+      const list = await client.list(type, { ...selection, signal });
+      const objects = new Map(list.items.map((object) => [keyOf(object), object]));
+      backoff.reset();
+      yield [...objects.values()];
+      if (!canWatch) await delay(POLL_MS, signal);
+      else {
+        const resourceVersion = list.metadata.resourceVersion;
+        for await (const object of changes(client, type, { ...selection, resourceVersion }, objects, signal)) {
+          yield object;
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (canWatch && error instanceof WatchForbidden) canWatch = false;
+      else if (!isTransient(error)) throw error;
+      else await delay(backoff.next(), signal);
+    }
+  }
+}
+
+class WatchForbidden extends Error {}
+
+async function* changes<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  selection: Omit<ListOptions, "signal"> & { resourceVersion?: string },
+  objects: Map<string, T>,
+  signal: AbortSignal,
+): AsyncGenerator<T[], void> {
+  const events = client.watch(type, { ...selection, timeoutSeconds: WATCH_SECONDS, signal });
+  try {
+    for await (const event of events) {
+      if (event.type === "ERROR") {
+        const { message, code, reason } = event.object;
+        throw new KubeError(message ?? "watch error", code ?? 500, reason ?? "Unknown", client.cluster, event.object);
+      }
+      if (event.type === "BOOKMARK") continue;
+      if (event.type === "DELETED") objects.delete(keyOf(event.object));
+      else objects.set(keyOf(event.object), event.object);
+      yield [...objects.values()];
+    }
+  } catch (error) {
+    if (isForbidden(error)) throw new WatchForbidden();
+    throw error;
+  }
+}
+
+/** What another try may mend: no connection, an expired watch, a busy or restarting API server. */
+function isTransient(error: unknown): boolean {
+  if (isUnreachable(error) || isGone(error)) return true;
+  return error instanceof KubeError && (error.code === 429 || error.code >= 500);
+}

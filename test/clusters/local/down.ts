@@ -1,0 +1,101 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync, rmdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { tryRun } from "../support/exec.js";
+import { withLock } from "../support/lock.js";
+import { end, type ProcessIdentity } from "../support/processes.js";
+import type { Progress } from "../support/progress.js";
+import { until } from "../support/wait.js";
+import { cgroupProcesses, removeCgroups } from "./cgroups.js";
+import { removeBridge, removeNodeNetwork, withNetworkLock } from "./network.js";
+import { clusterPaths, clustersFolder, nodeRunFolder, RUN_FOLDER } from "./paths.js";
+import { endProgram, marked, recordedPrograms } from "./processes.js";
+import { readRecord, readRecords, type ClusterRecord } from "./record.js";
+
+const DEADLINE_MS = 30_000;
+/** The kubelet keeps links to its pods' logs here, wherever the logs themselves are. */
+const CONTAINER_LOG_LINKS = "/var/log/containers";
+
+/** Takes local clusters down with everything that is theirs; the shared network goes with the last one. */
+export async function down(names: readonly string[], progress: Progress): Promise<void> {
+  await Promise.all(
+    names.map(async (name) => {
+      if (!readRecord(name)) return;
+      await progress.step(`${name}: down`, () =>
+        withLock(clusterPaths(name).lock, `cluster ${name}`, async () => {
+          const record = readRecord(name);
+          if (record) await takeDown(record);
+        }),
+      );
+    }),
+  );
+  await withNetworkLock(async () => {
+    if (readRecords().length > 0) return;
+    await removeBridge();
+    removeIfEmpty(RUN_FOLDER);
+    removeIfEmpty(CONTAINER_LOG_LINKS);
+    removeIfEmpty(clustersFolder());
+  });
+}
+
+async function takeDown(record: ClusterRecord): Promise<void> {
+  const { name } = record.spec;
+  const nodes = record.nodes.map((node) => node.name);
+  // First what would start others again, then all the rest until none is left.
+  for (const program of recordedPrograms(name)) endProgram(name, program);
+  const left = (): ProcessIdentity[] => [...marked(name), ...nodes.flatMap(cgroupProcesses)];
+  await until(`processes of cluster ${name} to end`, DEADLINE_MS, () => endAll(left()), 50);
+  await unmountBelow([clusterPaths(name).root, ...nodes.map(nodeRunFolder)]);
+  for (const node of nodes) await removeNodeNetwork(node);
+  await until(`control groups of cluster ${name} to go`, DEADLINE_MS, () => noneLeft(nodes.flatMap(removeCgroups)));
+  removeLogLinks(clusterPaths(name).root);
+  for (const node of nodes) rmSync(nodeRunFolder(node), { recursive: true, force: true });
+  removeExceptRecord(name);
+  rmSync(clusterPaths(name).root, { recursive: true, force: true });
+}
+
+function endAll(processes: ProcessIdentity[]): true | undefined {
+  processes.forEach(end);
+  return noneLeft(processes.map((item) => String(item.pid)));
+}
+
+function noneLeft(names: string[]): true | undefined {
+  if (names.length > 0) throw new Error(`still there: ${names.slice(0, 5).join(", ")}`);
+  return true;
+}
+
+async function unmountBelow(folders: readonly string[]): Promise<void> {
+  const points = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) =>
+      (line.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8))),
+    )
+    .filter((point) => folders.some((folder) => point.startsWith(`${folder}/`)));
+  // The latest mount may lie on an earlier one.
+  points.reverse();
+  if (points.length === 0) return;
+  if ((await tryRun("umount", points)).code !== 0) await tryRun("umount", ["--lazy", ...points]);
+}
+
+function removeLogLinks(root: string): void {
+  if (!existsSync(CONTAINER_LOG_LINKS)) return;
+  for (const entry of readdirSync(CONTAINER_LOG_LINKS)) {
+    const path = join(CONTAINER_LOG_LINKS, entry);
+    if (lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(`${root}/`)) unlinkSync(path);
+  }
+}
+
+/** The record goes last, so that a `down` which is killed can be done again. */
+function removeExceptRecord(name: string): void {
+  const { root, record } = clusterPaths(name);
+  for (const entry of readdirSync(root)) {
+    if (join(root, entry) !== record) rmSync(join(root, entry), { recursive: true, force: true });
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // In use by others, or never made.
+  }
+}

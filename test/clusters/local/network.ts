@@ -1,0 +1,129 @@
+import { existsSync, readdirSync, rmSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
+import { run, tryRun } from "../support/exec.js";
+import { readJson, stateFolder, writeAtomically } from "../support/files.js";
+import { withLock } from "../support/lock.js";
+import { addressIn } from "../spec.js";
+import { hostInterface, netnsName, netnsPath } from "./paths.js";
+import type { ClusterRecord, NodeRecord } from "./record.js";
+
+/**
+ * The network of all local clusters: one bridge on the host, one network namespace with one link to it per node. Nodes
+ * reach each other and the host, and nothing else: the host does not forward for them.
+ */
+export const BRIDGE = "plq0";
+export const NODE_INTERFACE = "eth0";
+export const POD_BRIDGE = "cni0";
+
+interface NetworkRecord {
+  subnet: string;
+  /** /run/netns was not there before: to be taken away with the last cluster. */
+  createdNetnsFolder: boolean;
+}
+
+const recordPath = (): string => join(stateFolder(), "network.json");
+const lockPath = (): string => join(stateFolder(), ".network.lock");
+
+/** Runs work while no other run changes what the clusters share: subnet, addresses, bridge. */
+export const withNetworkLock = <T>(work: () => Promise<T>): Promise<T> =>
+  withLock(lockPath(), "the clusters' network", work);
+
+/** Makes sure of the bridge and gives its subnet. Under the network lock. */
+export async function ensureBridge(): Promise<string> {
+  const links = await linkNames();
+  let record = readJson<NetworkRecord>(recordPath());
+  if (!record) {
+    if (links.has(BRIDGE)) throw new Error(`There is an interface ${BRIDGE} already, which this program did not make`);
+    record = { subnet: await freeSubnet(), createdNetnsFolder: !existsSync("/run/netns") };
+    writeAtomically(recordPath(), JSON.stringify(record));
+  }
+  if (!links.has(BRIDGE)) await run("ip", ["link", "add", BRIDGE, "mtu", "1500", "type", "bridge"]);
+  await run("ip", ["address", "replace", `${addressIn(record.subnet, 1)}/24`, "dev", BRIDGE]);
+  await run("ip", ["link", "set", BRIDGE, "up"]);
+  return record.subnet;
+}
+
+/** Takes away what the clusters share. Under the network lock, when no cluster is left. */
+export async function removeBridge(): Promise<void> {
+  const record = readJson<NetworkRecord>(recordPath());
+  if (!record) return;
+  if ((await linkNames()).has(BRIDGE)) await run("ip", ["link", "delete", BRIDGE]);
+  if (record.createdNetnsFolder && existsSync("/run/netns") && readdirSync("/run/netns").length === 0) {
+    // `ip netns add` leaves the folder mounted on itself.
+    await tryRun("umount", ["/run/netns"]);
+    rmdirSync("/run/netns");
+  }
+  rmSync(recordPath(), { force: true });
+}
+
+/** Makes sure of one node's network namespace, its link, its routes and the masquerading of its pods. */
+export async function ensureNodeNetwork(record: ClusterRecord, node: NodeRecord): Promise<void> {
+  const netns = netnsName(node.name);
+  const host = hostInterface(node.name);
+  if (!existsSync(netnsPath(node.name))) await run("ip", ["netns", "add", netns]);
+  const inside = (args: string[]): Promise<string> => run("ip", ["-n", netns, ...args]);
+  if ((await tryRun("ip", ["-n", netns, "link", "show", NODE_INTERFACE])).code !== 0) {
+    await tryRun("ip", ["link", "delete", host]);
+    const peer = ["peer", "name", NODE_INTERFACE, "netns", netns];
+    await run("ip", ["link", "add", host, "mtu", "1500", "type", "veth", ...peer]);
+  }
+  await run("ip", ["link", "set", host, "master", BRIDGE, "up"]);
+  await inside(["link", "set", "lo", "up"]);
+  await inside(["address", "replace", `${node.address}/24`, "dev", NODE_INTERFACE]);
+  await inside(["link", "set", NODE_INTERFACE, "up"]);
+  await inside(["route", "replace", "default", "via", addressIn(record.subnet, 1)]);
+  for (const other of record.nodes) {
+    if (other.name !== node.name) await inside(["route", "replace", other.podCIDR, "via", other.address]);
+  }
+  await inNetns(node.name, "sysctl", ["-qw", "net.ipv4.ip_forward=1"]);
+  // Answers between two pods of one node must pass the node's connection tracking, or Services break for them.
+  await inNetns(node.name, "sysctl", ["-qe", "-w", "net.bridge.bridge-nf-call-iptables=1"]);
+  await inNetns(node.name, "nft", ["-f", "-"], masquerading(record, node));
+}
+
+/** What ordinary CNIs do: pods appear with their node's address outside the cluster's pod network. */
+function masquerading(record: ClusterRecord, node: NodeRecord): string {
+  return `table ip plq-cni
+delete table ip plq-cni
+table ip plq-cni {
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr ${node.podCIDR} ip daddr != { ${record.spec.podCIDR}, 224.0.0.0/4 } oifname != "${POD_BRIDGE}" masquerade
+  }
+}
+`;
+}
+
+/** Takes one node's network away. */
+export async function removeNodeNetwork(node: string): Promise<void> {
+  if (existsSync(netnsPath(node))) await run("ip", ["netns", "delete", netnsName(node)]);
+  await tryRun("ip", ["link", "delete", hostInterface(node)]);
+}
+
+/** Runs a program inside a node's network namespace (its mounts stay: `ip netns exec` would hide the cgroups). */
+export function inNetns(node: string, program: string, args: string[], input = ""): Promise<string> {
+  return run("nsenter", [`--net=${netnsPath(node)}`, program, ...args], { input });
+}
+
+async function linkNames(): Promise<Set<string>> {
+  const links = JSON.parse(await run("ip", ["-j", "link", "show"])) as { ifname: string }[];
+  return new Set(links.map((link) => link.ifname));
+}
+
+/** The first /24 of 172.30.0.0/15 that touches no route of the host. */
+async function freeSubnet(): Promise<string> {
+  const routes = JSON.parse(await run("ip", ["-j", "-4", "route", "show", "table", "all"])) as { dst: string }[];
+  const taken = routes.filter((route) => route.dst !== "default").map((route) => range(route.dst));
+  for (let i = 0; i < 512; i++) {
+    const subnet = `${addressIn("172.30.0.0/15", i * 256)}/24`;
+    const [from, to] = range(subnet);
+    if (taken.every(([start, end]) => to < start || from > end)) return subnet;
+  }
+  throw new Error("No free /24 for the clusters' nodes: 172.30.0.0/15 is all routed elsewhere");
+}
+
+function range(cidr: string): [number, number] {
+  const [address = "", prefix = "32"] = cidr.split("/");
+  const start = address.split(".").reduce((sum, octet) => sum * 256 + Number(octet), 0);
+  return [start, start + 2 ** (32 - Number(prefix)) - 1];
+}

@@ -1,0 +1,81 @@
+import { existsSync, readdirSync } from "node:fs";
+import { readJson, writeAtomically } from "../support/files.js";
+import type { Cluster } from "../backend.js";
+import { addressIn, nodePodCIDR, type FullSpec } from "../spec.js";
+import { BRIDGE } from "./network.js";
+import { clusterPaths, clustersFolder, hostInterface, netnsName, nodeName } from "./paths.js";
+
+/**
+ * What a cluster is meant to be. Written before anything of it is created, so that a run which is ended halfway leaves
+ * nothing behind that nobody knows of.
+ */
+export interface ClusterRecord {
+  spec: FullSpec;
+  subnet: string;
+  nodes: NodeRecord[];
+}
+
+export interface NodeRecord {
+  name: string;
+  address: string;
+  podCIDR: string;
+}
+
+export function readRecord(cluster: string): ClusterRecord | undefined {
+  return readJson<ClusterRecord>(clusterPaths(cluster).record);
+}
+
+export function writeRecord(record: ClusterRecord): void {
+  writeAtomically(clusterPaths(record.spec.name).record, `${JSON.stringify(record, null, 2)}\n`);
+}
+
+/** Records of all local clusters, by name. */
+export function readRecords(): ClusterRecord[] {
+  if (!existsSync(clustersFolder())) return [];
+  return readdirSync(clustersFolder())
+    .filter((name) => !name.startsWith("."))
+    .sort()
+    .flatMap((name) => readRecord(name) ?? []);
+}
+
+/** Gives a new cluster its nodes' addresses out of the subnet, avoiding those of other clusters. */
+export function planRecord(spec: FullSpec, subnet: string, others: readonly ClusterRecord[]): ClusterRecord {
+  const taken = new Set(others.flatMap((other) => other.nodes.map((node) => node.address)));
+  const free = Array.from({ length: 240 }, (_, i) => addressIn(subnet, i + 11)).filter(
+    (address) => !taken.has(address),
+  );
+  const nodes = Array.from({ length: spec.nodes }, (_, i): NodeRecord => {
+    const address = free[i];
+    if (!address) throw new Error(`cluster ${spec.name}: no free address left in ${subnet}`);
+    return { name: nodeName(spec.name, i), address, podCIDR: nodePodCIDR(spec.podCIDR, i) };
+  });
+  return { spec, subnet, nodes };
+}
+
+/** The node that runs the control plane. */
+export function controlPlane(record: ClusterRecord): NodeRecord {
+  const first = record.nodes[0];
+  if (!first) throw new Error(`cluster ${record.spec.name}: its record has no node`);
+  return first;
+}
+
+/** The cluster as callers see it. */
+export function toCluster(record: ClusterRecord): Cluster {
+  const { spec } = record;
+  return {
+    name: spec.name,
+    backend: "local",
+    kubeconfigPath: clusterPaths(spec.name).kubeconfig,
+    context: spec.name,
+    server: `https://${controlPlane(record).address}:6443`,
+    kubernetesVersion: spec.kubernetesVersion,
+    podCIDR: spec.podCIDR,
+    serviceCIDR: spec.serviceCIDR,
+    nodes: record.nodes.map((node) => ({
+      ...node,
+      netns: netnsName(node.name),
+      hostInterface: hostInterface(node.name),
+    })),
+    bridge: BRIDGE,
+  };
+}

@@ -1,0 +1,77 @@
+import { toolVersion } from "./components/ensure.js";
+
+/** What a person may say of a test cluster; all but the name has a default. */
+export interface ClusterSpec {
+  name: string;
+  /** 1 by default; the first is the control plane and runs pods too. */
+  nodes?: number;
+  podCIDR?: string;
+  serviceCIDR?: string;
+  /** As v1.36.3; default is the version pinned in components/go.mod. */
+  kubernetesVersion?: string;
+}
+
+/** A specification with every default filled in. `index` (1…50) tells clusters apart in default CIDRs. */
+export interface FullSpec extends Required<ClusterSpec> {
+  index: number;
+}
+
+export const MAX_NODES = 16;
+export const MAX_CLUSTERS = 50;
+
+/** Fills in defaults: cluster number i gets pods 10.(200+i).0.0/16 and services 10.(90+i).0.0/16. */
+export function completeSpec(spec: ClusterSpec, index: number): FullSpec {
+  const full: FullSpec = {
+    name: spec.name,
+    nodes: spec.nodes ?? 1,
+    podCIDR: spec.podCIDR ?? `10.${200 + index}.0.0/16`,
+    serviceCIDR: spec.serviceCIDR ?? `10.${90 + index}.0.0/16`,
+    kubernetesVersion: spec.kubernetesVersion ?? toolVersion("kubelet"),
+    index,
+  };
+  validate(full);
+  return full;
+}
+
+/** Says in which properties a running cluster differs from what is asked for; unset properties match anything. */
+export function differences(running: FullSpec, asked: ClusterSpec): string[] {
+  const keys = ["nodes", "podCIDR", "serviceCIDR", "kubernetesVersion"] as const;
+  return keys
+    .filter((key) => asked[key] !== undefined && asked[key] !== running[key])
+    .map((key) => `${key} is ${running[key]}, not ${asked[key]}`);
+}
+
+function validate(spec: FullSpec): void {
+  const fail = (property: string, reason: string): never => {
+    throw new Error(`cluster ${spec.name}: ${property}: ${reason}`);
+  };
+  if (!/^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/.test(spec.name)) {
+    fail("name", "must be 1 to 20 lower-case letters, digits and dashes, starting with a letter");
+  }
+  if (!Number.isInteger(spec.nodes) || spec.nodes < 1 || spec.nodes > MAX_NODES)
+    fail("nodes", `must be 1 to ${MAX_NODES}`);
+  if (!/^v1\.\d+\.\d+$/.test(spec.kubernetesVersion)) fail("kubernetesVersion", "must look like v1.36.3");
+  if (prefixLength(spec.podCIDR) > 20)
+    fail("podCIDR", "must be an IPv4 network of at least /20, as each node takes a /24");
+  if (prefixLength(spec.serviceCIDR) > 24) fail("serviceCIDR", "must be an IPv4 network of at least /24");
+}
+
+function prefixLength(cidr: string): number {
+  const match = /^(\d+)\.(\d+)\.(\d+)\.(\d+)\/(\d+)$/.exec(cidr);
+  const octets = match?.slice(1, 5).map(Number) ?? [];
+  const prefix = Number(match?.[5]);
+  const valid = octets.length === 4 && octets.every((octet) => octet <= 255) && prefix >= 8;
+  return valid ? prefix : Infinity;
+}
+
+/** Address number n of an IPv4 network, 0 being its own. */
+export function addressIn(cidr: string, n: number): string {
+  const [base = ""] = cidr.split("/");
+  const value = base.split(".").reduce((sum, octet) => sum * 256 + Number(octet), 0) + n;
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join(".");
+}
+
+/** The pods' /24 of node number i (from 0) out of the cluster's pod CIDR. */
+export function nodePodCIDR(podCIDR: string, i: number): string {
+  return `${addressIn(podCIDR, i * 256)}/24`;
+}

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { run, tryRun } from "./exec.js";
+import type { Progress } from "./progress.js";
+
+/** A program that comes from a Debian package, and where it is looked for. */
+export interface SystemProgram {
+  program: string;
+  package: string;
+  /** Found here when not on PATH. */
+  folders?: readonly string[];
+}
+
+const SYSTEM_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/** The full path of a program, from PATH, the system's folders or those given; undefined when it is not installed. */
+export function which(program: string, folders: readonly string[] = []): string | undefined {
+  return [...(process.env.PATH ?? "").split(delimiter), ...SYSTEM_FOLDERS, ...folders]
+    .filter((folder) => folder !== "")
+    .map((folder) => join(folder, program))
+    .find((path) => existsSync(path));
+}
+
+/** Makes sure that programs are installed: from Debian packages as root, else by telling exactly what is missing. */
+export async function ensurePrograms(programs: readonly SystemProgram[], progress: Progress): Promise<void> {
+  const missing = programs.filter((item) => which(item.program, item.folders) === undefined);
+  if (missing.length === 0) return;
+  const packages = [...new Set(missing.map((item) => item.package))];
+  const apt = which("apt-get");
+  if (!apt || process.getuid?.() !== 0) {
+    const names = missing.map((item) => item.program).join(", ");
+    throw new Error(
+      `Not installed: ${names}. Install them (on Debian or Ubuntu: sudo apt-get install -y ${packages.join(" ")}) and try again.`,
+    );
+  }
+  await progress.step(`installing ${packages.join(", ")}`, () => install(apt, packages), true);
+}
+
+async function install(apt: string, packages: readonly string[]): Promise<void> {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  // A failed update is no reason to stop: the lists at hand may well do.
+  await tryRun(apt, ["update", "-q"], { env });
+  await run(apt, ["install", "-y", "-q", "--no-install-recommends", ...packages], { env });
+}

@@ -1,0 +1,211 @@
+import { expect } from "chai";
+import type { FabricState } from "../../../agent/fabric/state.js";
+import type { GatewayState, RangePair } from "../../../agent/gateway/state.js";
+import { wireguardChanges, wireguardStatus, type WireGuardConfig } from "../../../agent/gateway/wireguard.js";
+import { NftablesTable } from "../../../agent/net/index.js";
+import { call, echoServer } from "./support/echo.js";
+import { Namespace } from "./support/namespaces.js";
+import { TestNode, applyFabric, applyGateway, keyPair, startGateway } from "./support/site.js";
+
+/*
+ * Two clusters made of network namespaces, with equal pod ranges and even equal pod addresses; A has two nodes. The ranges
+ * are those of the example in the network specification, §11.
+ */
+const PODS = "10.244.0.0/16";
+const EXTERNAL = "10.70.0.0/16";
+const LISTEN_PORT = 51_840;
+const NODE_PORT = 30_742;
+
+const calledByA = { pods: "10.71.0.0/16", external: "10.68.0.0/16" };
+const calledByB = { pods: "10.68.0.0/16", external: "10.69.0.0/16" };
+
+function pair(real: string, mapped: string): RangePair[] {
+  return [{ real, mapped }];
+}
+
+function gatewayState(isServer: boolean, mapped: { pods: string; external: string }): GatewayState {
+  return {
+    tunnel: {
+      device: "liqo-tunnel",
+      address: isServer ? "169.254.18.1" : "169.254.18.2",
+      peerAddress: isServer ? "169.254.18.2" : "169.254.18.1",
+      mtu: 1340,
+    },
+    local: { pods: [PODS], external: [EXTERNAL] },
+    remote: { pods: pair(PODS, mapped.pods), external: pair(EXTERNAL, mapped.external) },
+    linkAddress: "10.80.0.9",
+    nodes: [],
+    mappings: [],
+  };
+}
+
+function fabricState(node: number, id: number, mapped: { pods: string; external: string }): FabricState {
+  return {
+    linkAddress: `10.80.0.${node}`,
+    pods: [PODS],
+    links: [
+      {
+        device: "liqo.gatewaypod",
+        id,
+        gateway: "10.244.0.9",
+        gatewayLinkAddress: "10.80.0.9",
+        mtu: 1340,
+        remoteRanges: [mapped.pods, mapped.external],
+      },
+    ],
+    masqueraded: [],
+  };
+}
+
+describe("data path between two clusters with equal pod ranges", function () {
+  this.timeout(60_000);
+  const all: Namespace[] = [];
+  let a1: TestNode, a2: TestNode, b1: TestNode;
+  let podA1: Namespace, podA2: Namespace, podB: Namespace, gatewayA: Namespace, gatewayB: Namespace;
+  const stateA = gatewayState(false, calledByA);
+  const stateB = gatewayState(true, calledByB);
+
+  before(async function () {
+    if (process.getuid?.() !== 0) this.skip();
+    const wan = await Namespace.create("wan");
+    all.push(wan);
+    await wan.sh("ip link add switch type bridge && ip link set switch up");
+    a1 = await TestNode.create("a1", wan, "198.18.0.11", 0);
+    a2 = await TestNode.create("a2", wan, "198.18.0.12", 1);
+    b1 = await TestNode.create("b1", wan, "198.18.0.21", 0);
+    all.push(a1.namespace, a2.namespace, b1.namespace);
+    await a1.namespace.run("ip", ["route", "add", a2.podRange, "via", a2.address]);
+    await a2.namespace.run("ip", ["route", "add", a1.podRange, "via", a1.address]);
+    podA1 = await a1.addPod("pa1", "10.244.0.5");
+    podA2 = await a2.addPod("pa2", "10.244.1.5");
+    podB = await b1.addPod("pb", "10.244.0.5");
+    gatewayA = await a1.addPod("ga", "10.244.0.9");
+    gatewayB = await b1.addPod("gb", "10.244.0.9");
+    all.push(podA1, podA2, podB, gatewayA, gatewayB);
+    stateA.nodes = [
+      node("a1", 11, "10.80.0.1", a1, true),
+      node("a2", 12, "10.80.0.2", a2, false),
+    ];
+    stateB.nodes = [node("b1", 21, "10.80.0.1", b1, true)];
+    stateB.mappings = [{ lent: "10.70.0.4", target: "10.96.0.80" }];
+    await Promise.all([startGateway(gatewayA, stateA), startGateway(gatewayB, stateB)]);
+    await applyFabric(a1.namespace.run, fabricState(1, 11, calledByA));
+    await applyFabric(a2.namespace.run, fabricState(2, 12, calledByA));
+    await applyFabric(b1.namespace.run, fabricState(1, 21, calledByB));
+    await exposeServices();
+    await connectTunnel();
+    await Promise.all([podA1, podA2, podB, a1.namespace].map((namespace) => echoServer(namespace, 8080)));
+  });
+
+  after(async () => {
+    await Promise.all(all.map((namespace) => namespace.close()));
+  });
+
+  function node(name: string, id: number, linkAddress: string, { address, podRange }: TestNode, isOwn: boolean) {
+    return { name, device: `liqo.node${name}`, id, linkAddress, underlay: address, pods: [podRange], isOwn };
+  }
+
+  /** What kube-proxy would do: the gateway's NodePort, and Services. */
+  async function exposeServices(): Promise<void> {
+    await b1.namespace.sh(`nft add rule ip cni nodeport udp dport ${NODE_PORT} dnat to 10.244.0.9:${LISTEN_PORT}`);
+    await b1.namespace.sh("nft add rule ip cni nodeport ip daddr 10.96.0.80 tcp dport 80 dnat to 10.244.0.5:8080");
+    for (const chain of ["nodeport", "output"]) {
+      const rule = `nft add rule ip cni ${chain} ip daddr 10.96.0.50 tcp dport 80 dnat to 10.71.0.5:8080`;
+      await Promise.all([a1, a2].map(({ namespace }) => namespace.sh(rule)));
+    }
+    await a2.namespace.sh("nft add rule ip cni nodeport tcp dport 31000 dnat to 10.71.0.5:8080");
+  }
+
+  async function configure(namespace: Namespace, config: WireGuardConfig): Promise<void> {
+    const status = await wireguardStatus(namespace.run, "liqo-tunnel");
+    const change = wireguardChanges("liqo-tunnel", config, status, undefined);
+    if (change) await namespace.run("wg", change.args, change.input);
+  }
+
+  async function connectTunnel(): Promise<void> {
+    const [keysA, keysB] = [keyPair(), keyPair()];
+    await configure(gatewayB, {
+      privateKey: keysB.privateKey,
+      listenPort: LISTEN_PORT,
+      peer: { publicKey: keysA.publicKey },
+    });
+    const endpoint = `${b1.address}:${NODE_PORT}`;
+    await configure(gatewayA, { privateKey: keysA.privateKey, peer: { publicKey: keysB.publicKey, endpoint } });
+    await gatewayA.run("ping", ["-c", "1", "-W", "5", "169.254.18.1"]);
+  }
+
+  for (const protocol of ["tcp", "udp"] as const) {
+    it(`${protocol}: pods reach each other both ways and see remapped addresses`, async () => {
+      expect(await call(podA1, protocol, "10.71.0.5", 8080)).to.equal("10.68.0.5 5");
+      expect(await call(podA2, protocol, "10.71.0.5", 8080)).to.equal("10.68.1.5 5");
+      expect(await call(podB, protocol, "10.68.0.5", 8080)).to.equal("10.71.0.5 5");
+      expect(await call(podB, protocol, "10.68.1.5", 8080)).to.equal("10.71.0.5 5");
+    });
+
+    it(`${protocol}: nodes reach remote pods from the unknown source address`, async () => {
+      expect(await call(a1.namespace, protocol, "10.71.0.5", 8080)).to.equal("10.69.0.0 5");
+      expect(await call(a2.namespace, protocol, "10.71.0.5", 8080)).to.equal("10.69.0.0 5");
+      expect(await call(b1.namespace, protocol, "10.68.1.5", 8080)).to.equal("10.68.0.0 5");
+    });
+  }
+
+  it("full-size packets and long transfers pass", async () => {
+    expect(await call(podA2, "tcp", "10.71.0.5", 8080, 3_000_000)).to.equal("10.68.1.5 3000000");
+    // 1312 bytes and 28 of headers fill the tunnel's MTU exactly.
+    expect(await call(podA2, "udp", "10.71.0.5", 8080, 1_301)).to.equal("10.68.1.5 1301");
+    const echo = await podA2.run("ping", ["-M", "do", "-s", "1312", "-c", "1", "-W", "2", "10.71.0.5"]);
+    expect(echo).to.contain("1 received");
+    const tooBig = await podA2.sh("ping -M do -s 1313 -c 1 -W 2 10.71.0.5 || true");
+    expect(tooBig).to.match(/frag needed|Message too long|message too long/i);
+  });
+
+  it("a Service of one cluster whose endpoint is in the other answers pods, nodes and outside clients", async () => {
+    expect(await call(podA1, "tcp", "10.96.0.50", 80)).to.equal("10.68.0.5 5");
+    expect(await call(podA2, "tcp", "10.96.0.50", 80)).to.equal("10.68.1.5 5");
+    expect(await call(b1.namespace, "tcp", a2.address, 31_000)).to.equal("10.69.0.0 5");
+  });
+
+  it("a lent address leads to a Service of its owner", async () => {
+    expect(await call(podA2, "tcp", "10.68.0.4", 80)).to.match(/^10\.\d+\.\d+\.\d+ 5$/);
+    expect(await call(a2.namespace, "tcp", "10.68.0.4", 80)).to.match(/^10\.\d+\.\d+\.\d+ 5$/);
+  });
+
+  it("two nodes may use the same source port at the same time", async () => {
+    const script = `const s = require("node:net").connect({ host: "10.71.0.5", port: 8080, localPort: 40000 }, () => s.end("x"));
+      s.on("data", (d) => console.log(String(d))).on("error", (e) => console.log(e.code)); setTimeout(() => process.exit(0), 1500).unref();`;
+    const answers = await Promise.all(
+      [a1, a2].map(({ namespace }) => namespace.run(process.execPath, ["-e", script])),
+    );
+    expect(answers.map((text) => text.trim())).to.deep.equal(["10.69.0.0 x", "10.69.0.0 x"]);
+  });
+
+  it("the peer reaches nothing but pods and lent addresses, from nothing but its own ranges", async () => {
+    const table = new NftablesTable(gatewayB.run);
+    // A gateway gone bad: it sends to B's node, to B's gateway, and from an address that is not A's.
+    await gatewayA.sh(`
+      ip route add 198.18.0.0/24 dev liqo-tunnel
+      ip route add 10.244.0.0/16 dev liqo-tunnel table 5
+      ip rule add priority 5 to 10.244.0.5 lookup 5
+      ip addr add 203.0.113.7/32 dev lo; ip addr add 10.244.77.7/32 dev lo`);
+    const ping = (from: string, to: string) => gatewayA.sh(`ping -c 1 -W 1 -I ${from} ${to} || true`);
+    expect(await ping("203.0.113.7", "10.244.0.5")).to.contain(" 0 received");
+    expect(await ping("10.244.77.7", b1.address)).to.contain(" 0 received");
+    await gatewayA.sh("ip route add 10.244.0.9 dev liqo-tunnel table 5; ip rule add priority 4 iif lo to 10.244.0.9 lookup 5");
+    await gatewayA.sh(`node -e 'const u=require("node:dgram").createSocket("udp4");u.bind(0,"10.244.77.7",()=>u.send("x",22,"10.70.0.99",()=>process.exit()))' || true`);
+    const counters = await table.counters();
+    expect(counters["foreign-source"]).to.be.greaterThan(0);
+    expect(counters["foreign-destination"]).to.be.greaterThan(0);
+  });
+
+  it("applying the same state again changes nothing, another one leaves nothing behind", async () => {
+    const state = fabricState(2, 12, calledByA);
+    expect(await applyFabric(a2.namespace.run, state)).to.equal(false);
+    await applyFabric(a2.namespace.run, { ...state, links: [] });
+    await new NftablesTable(a2.namespace.run).remove();
+    const left = await a2.namespace.sh("ip rule; ip -d link show type vxlan; ip route show table all; nft list tables");
+    expect(left).not.to.match(/liqo|27753|10\.71/);
+    await applyFabric(a2.namespace.run, state);
+    await applyGateway(gatewayA.run, stateA);
+    expect(await call(podA2, "tcp", "10.71.0.5", 8080)).to.equal("10.68.1.5 5");
+  });
+});

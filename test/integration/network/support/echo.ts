@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import type { Namespace } from "./namespaces.js";
+
+/** Answers each TCP connection and each datagram on the port with "<caller's address> <what was sent>". */
+const SERVER = `
+const port = Number(process.argv[1]);
+const net = require("node:net"), dgram = require("node:dgram");
+net.createServer({ allowHalfOpen: true }, (s) => {
+  const parts = [];
+  s.on("data", (d) => parts.push(d)).on("error", () => {}).on("end", () => s.end(s.remoteAddress + " " + Buffer.concat(parts)));
+}).listen(port, "0.0.0.0", () => {
+  const u = dgram.createSocket("udp4");
+  u.on("message", (m, r) => u.send(r.address + " " + m, r.port, r.address));
+  u.bind(port, "0.0.0.0", () => console.log("ready"));
+});`;
+
+const CLIENT = `
+const [protocol, host, port, size] = process.argv.slice(1);
+const text = "x".repeat(Number(size));
+const fail = setTimeout(() => { console.log("timeout"); process.exit(0); }, 3000);
+const done = (t) => { clearTimeout(fail); console.log(t); process.exit(0); };
+if (protocol === "tcp") {
+  const s = require("node:net").connect(Number(port), host, () => s.end(text));
+  let got = "";
+  s.on("data", (d) => (got += d)).on("error", (e) => done(e.code)).on("end", () => done(got.split(" ")[0] + " " + (got.split(" ")[1] ?? "").length));
+} else {
+  const u = require("node:dgram").createSocket("udp4");
+  u.on("message", (m) => done(String(m).split(" ")[0] + " " + (String(m).split(" ")[1] ?? "").length));
+  u.send(text, Number(port), host);
+}`;
+
+export async function echoServer(namespace: Namespace, port: number): Promise<void> {
+  const child = namespace.start(process.execPath, ["-e", SERVER, String(port)]);
+  if (child.stdout) await once(child.stdout, "data");
+}
+
+/** The address that the server saw and how many bytes came back, such as "10.0.0.1 5"; "timeout" after 3 s. */
+export async function call(
+  namespace: Namespace,
+  protocol: "tcp" | "udp",
+  host: string,
+  port: number,
+  size = 5,
+): Promise<string> {
+  return (await namespace.run(process.execPath, ["-e", CLIENT, protocol, host, String(port), String(size)])).trim();
+}

@@ -1,0 +1,89 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fabricLinks, fabricRouting, fabricRuleset } from "../../../../agent/fabric/plan.js";
+import type { FabricState } from "../../../../agent/fabric/state.js";
+import { gatewayLinks, gatewayRouting } from "../../../../agent/gateway/routing.js";
+import { gatewayRuleset } from "../../../../agent/gateway/ruleset.js";
+import type { GatewayState } from "../../../../agent/gateway/state.js";
+import { createTunnelDevice } from "../../../../agent/gateway/tunnel-device.js";
+import { NftablesTable, applyRouting, applyVxlan, type Run } from "../../../../agent/net/index.js";
+import { Namespace, connect } from "./namespaces.js";
+
+/** Finds wireguard-go: on PATH, or among the built components. */
+export function wireguardGo(): string {
+  const cache = process.env["PULUMI_LIQO_CACHE"] ?? path.join(os.homedir(), ".cache", "pulumi-liqo");
+  const components = path.join(cache, "components");
+  const folder = readdirSync(components).find((name) => name.startsWith("wireguard-go-"));
+  return folder ? path.join(components, folder, "wireguard-go") : "wireguard-go";
+}
+
+export const keyPair = (): { privateKey: string; publicKey: string } => {
+  const privateKey = execFileSync("wg", ["genkey"], { encoding: "utf8" }).trim();
+  return { privateKey, publicKey: execFileSync("wg", ["pubkey"], { input: privateKey, encoding: "utf8" }).trim() };
+};
+
+/** A node with a bridge for its pods, which a CNI would make: everything that leaves the pods' network is masqueraded. */
+export class TestNode {
+  private constructor(
+    readonly namespace: Namespace,
+    readonly address: string,
+    readonly podRange: string,
+    readonly bridge: string,
+  ) {}
+
+  static async create(name: string, wan: Namespace, address: string, third: number): Promise<TestNode> {
+    const namespace = await Namespace.create(name);
+    const bridge = `10.244.${third}.1`;
+    const podRange = `10.244.${third}.0/24`;
+    await connect(namespace, "eth0", wan, name);
+    await wan.run("ip", ["link", "set", name, "master", "switch"]);
+    await namespace.sh(`
+      sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=1 net.ipv4.conf.default.rp_filter=1
+      ip addr add ${address}/24 dev eth0
+      ip link add cni0 type bridge && ip link set cni0 up && ip addr add ${bridge}/24 dev cni0
+      nft -f - <<END
+table ip cni {
+  chain nodeport { type nat hook prerouting priority dstnat; }
+  chain output { type nat hook output priority dstnat; }
+  chain leave { type nat hook postrouting priority srcnat; ip saddr ${podRange} ip daddr != ${podRange} masquerade; }
+}
+END`);
+    return new TestNode(namespace, address, podRange, bridge);
+  }
+
+  async addPod(name: string, address: string): Promise<Namespace> {
+    const pod = await Namespace.create(name);
+    await connect(pod, "eth0", this.namespace, `v${pod.pid}`);
+    await this.namespace.run("ip", ["link", "set", `v${pod.pid}`, "master", "cni0"]);
+    await pod.sh(`ip addr add ${address}/24 dev eth0; ip route add default via ${this.bridge}`);
+    return pod;
+  }
+}
+
+/** Makes a namespace a gateway, by the very functions that the gateway role uses. */
+export async function startGateway(gateway: Namespace, state: GatewayState): Promise<void> {
+  const program = wireguardGo();
+  await gateway.sh("mkdir -p /var/run/wireguard; sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0");
+  await createTunnelDevice({
+    run: gateway.run,
+    tunnel: state.tunnel,
+    startUserspace: (device) => gateway.start(program, ["-f", device], { LOG_LEVEL: "error" }),
+    onExit: () => undefined,
+  });
+  await applyGateway(gateway.run, state);
+}
+
+export async function applyGateway(run: Run, state: GatewayState): Promise<void> {
+  await applyVxlan(run, gatewayLinks(state));
+  await applyRouting(run, gatewayRouting(state));
+  await new NftablesTable(run).apply(gatewayRuleset(state));
+}
+
+export async function applyFabric(run: Run, state: FabricState): Promise<boolean> {
+  const links = await applyVxlan(run, fabricLinks(state));
+  const routes = await applyRouting(run, fabricRouting(state));
+  await new NftablesTable(run).apply(fabricRuleset(state));
+  return links || routes;
+}

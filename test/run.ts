@@ -1,0 +1,128 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+/**
+ * The test command. Without arguments: formatter, linter, types, generated files, then unit, integration and end-to-end tests.
+ * `npm test -- unit`, `-- integration`, `-- e2e`, `-- static` run one part; further arguments go to mocha (`--grep text`).
+ * Ends with a line of its own: "N passed, N failed".
+ */
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const SUITES = ["unit", "integration", "e2e"] as const;
+type Suite = (typeof SUITES)[number];
+
+const STATIC_CHECKS: readonly { name: string; command: string[] }[] = [
+  { name: "formatter", command: ["npx", "prettier", "--check", "--log-level", "warn", "."] },
+  { name: "linter", command: ["npx", "eslint", "."] },
+  { name: "types", command: ["npx", "tsc", "--noEmit"] },
+  { name: "generated files are up to date", command: ["node", "--import", "tsx", "scripts/generate.ts", "--check"] },
+];
+
+/** Bounds for a part that hangs, in minutes. */
+const LIMITS: Record<Suite, number> = { unit: 5, integration: 15, e2e: 35 };
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  const parts = args.filter((arg) => arg === "static" || isSuite(arg));
+  const mochaArgs = args.filter((arg) => !parts.includes(arg));
+  const everything = parts.length === 0;
+  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  if (parts.includes("static") || (everything && mochaArgs.length === 0)) add(total, await runStaticChecks());
+  for (const suite of SUITES) {
+    if (everything || parts.includes(suite)) add(total, await runSuite(suite, mochaArgs));
+  }
+  const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
+  console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
+  process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0);
+}
+
+async function runStaticChecks(): Promise<Counts> {
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const { name, command } of STATIC_CHECKS) {
+    const started = Date.now();
+    const code = await run(command, process.env, 10);
+    console.log(`${code === 0 ? "✔" : "✘"} ${name} (${seconds(started)})`);
+    if (code === 0) counts.passed += 1;
+    else counts.failed += 1;
+  }
+  return counts;
+}
+
+async function runSuite(suite: Suite, mochaArgs: string[]): Promise<Counts> {
+  console.log(`\n── ${suite} tests ──`);
+  const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-test-"));
+  const countsFile = path.join(folder, "counts.json");
+  const mocha = ["npx", "mocha", "--reporter", "test/support/counting-reporter.cjs", ...mochaArgs, `test/${suite}/**/*.test.ts`];
+  const coverage = ["npx", "c8", "--reporter", "text-summary", "--include", "agent/**", "--include", "provider/**", "--temp-directory", folder];
+  const started = Date.now();
+  const code = await run(suite === "unit" ? [...coverage, ...mocha] : mocha, { ...process.env, COUNTS_FILE: countsFile }, LIMITS[suite]);
+  const counts = readCounts(countsFile);
+  rmSync(folder, { recursive: true, force: true });
+  // A run that died before its end must not look like one that passed.
+  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  console.log(`${suite}: ${counts.passed} passed, ${counts.failed} failed (${seconds(started)})`);
+  return counts;
+}
+
+function readCounts(file: string): Counts {
+  if (!existsSync(file)) return { passed: 0, failed: 1, skipped: 0 };
+  const { passes, failures, pending } = JSON.parse(readFileSync(file, "utf8")) as Record<"passes" | "failures" | "pending", number>;
+  return { passed: passes, failed: failures, skipped: pending };
+}
+
+/** Runs to the end or to the limit (minutes); a part over its limit is told to end and counts as failed. */
+function run(command: string[], env: NodeJS.ProcessEnv, minutes: number): Promise<number> {
+  const [program = "", ...args] = command;
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"], env, detached: true });
+    const timer = setTimeout(() => {
+      console.log(`over its limit of ${minutes} minutes: ended`);
+      endGroup(child.pid, "SIGTERM");
+      setTimeout(() => endGroup(child.pid, "SIGKILL"), 10_000).unref();
+    }, minutes * 60_000);
+    const pass = (signal: NodeJS.Signals) => () => endGroup(child.pid, signal);
+    const onInterrupt = pass("SIGINT");
+    process.once("SIGINT", onInterrupt);
+    child.on("exit", (code) => {
+      clearTimeout(timer);
+      process.removeListener("SIGINT", onInterrupt);
+      resolve(code ?? 1);
+    });
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      console.log(`${program}: ${error.message}`);
+      resolve(1);
+    });
+  });
+}
+
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function isSuite(value: string): value is Suite {
+  return SUITES.some((suite) => suite === value);
+}
+
+function add(total: Counts, more: Counts): void {
+  total.passed += more.passed;
+  total.failed += more.failed;
+  total.skipped += more.skipped;
+}
+
+function seconds(started: number): string {
+  return `${((Date.now() - started) / 1000).toFixed(1)} s`;
+}
+
+await main();

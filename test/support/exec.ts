@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+
+export interface ExecOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  input?: string;
+  /** Milliseconds; the program is killed after them and the call fails. Default 60000. */
+  timeoutMs?: number;
+  /** Each line of output as it comes, for progress. */
+  onLine?: (line: string) => void;
+  /** Resolve instead of throwing when the program fails. */
+  allowFailure?: boolean;
+  signal?: AbortSignal;
+}
+
+export interface ExecResult {
+  stdout: string;
+  stderr: string;
+  code: number;
+}
+
+/** Runs a program to its end and returns what it printed. Throws with its last lines when it fails. */
+export function exec(program: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
+  const timeoutMs = options.timeoutMs ?? 60_000;
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: options.cwd, env: options.env, signal: options.signal, stdio: "pipe" });
+    const output = { stdout: "", stderr: "" };
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill("SIGKILL");
+    }, timeoutMs);
+    for (const name of ["stdout", "stderr"] as const) {
+      let rest = "";
+      child[name].setEncoding("utf8").on("data", (text: string) => {
+        output[name] += text;
+        const lines = (rest + text).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) options.onLine?.(line);
+      });
+    }
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      reject(new Error(`${program}: ${error.message}`));
+    });
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      const result = { ...output, code: code ?? -1 };
+      if (code === 0 || (options.allowFailure && !timedOut)) return resolve(result);
+      const why = timedOut ? `did not end within ${timeoutMs / 1000} s` : `exit code ${code}`;
+      const last = (output.stderr.trim() || output.stdout.trim()).split("\n").slice(-15).join("\n");
+      reject(new Error(`${program} ${args.slice(0, 6).join(" ")}: ${why}\n${last}`));
+    });
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(options.input);
+  });
+}

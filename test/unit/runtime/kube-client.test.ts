@@ -1,0 +1,171 @@
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import {
+  ConfigMapResource,
+  Informer,
+  KubeClient,
+  KubeError,
+  NodeResource,
+  collectionPath,
+  isNotFound,
+  isUnreachable,
+  objectPath,
+} from "../../../agent/runtime/index.js";
+
+/** A server whose handler the test decides, and a client of it. */
+async function withServer(handler: http.RequestListener, test: (client: KubeClient, url: string) => Promise<void>): Promise<void> {
+  const server = http.createServer(handler).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = KubeClient.fromText(kubeconfig(url), { cluster: "lab", timeoutMs: 300 });
+  try {
+    await test(client, url);
+  } finally {
+    client.close();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+function kubeconfig(server: string): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
+    users: [{ name: "u", user: { token: "t0ken-value" } }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    "current-context": "x",
+  });
+}
+
+const json = (response: http.ServerResponse, code: number, body: object): void => {
+  response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
+};
+
+describe("runtime: KubeClient", () => {
+  it("builds the API server's paths", () => {
+    expect(collectionPath(ConfigMapResource, "a")).to.equal("/api/v1/namespaces/a/configmaps");
+    expect(collectionPath(NodeResource, "ignored")).to.equal("/api/v1/nodes");
+    expect(objectPath(ConfigMapResource, { name: "b", namespace: "a" }, "status")).to.equal("/api/v1/namespaces/a/configmaps/b/status");
+  });
+
+  it("refuses a path that would address a whole collection", () => {
+    expect(() => objectPath(ConfigMapResource, { name: "", namespace: "a" })).to.throw(/name and a namespace/);
+    expect(() => objectPath(ConfigMapResource, { name: "b" })).to.throw(/namespace/);
+  });
+
+  it("answers undefined for what is not there, and names cluster and object in errors", async () => {
+    await withServer(
+      (request, response) => {
+        const code = request.url?.endsWith("/missing") ? 404 : 403;
+        json(response, code, { kind: "Status", message: "no such right", reason: code === 404 ? "NotFound" : "Forbidden", code });
+      },
+      async (client) => {
+        expect(await client.get(ConfigMapResource, { name: "missing", namespace: "a" })).to.equal(undefined);
+        const error = await client.get(ConfigMapResource, { name: "b", namespace: "a" }).catch((e: unknown) => e);
+        expect(error).to.be.instanceOf(KubeError);
+        expect((error as KubeError).message).to.equal("cluster lab, ConfigMap a/b: no such right");
+        expect((error as KubeError).reason).to.equal("Forbidden");
+        expect(isNotFound(error)).to.equal(false);
+      },
+    );
+  });
+
+  it("gives up on a server that accepts and stays silent, and never shows the token", async () => {
+    await withServer(
+      () => undefined,
+      async (client, url) => {
+        const error = (await client.list(NodeResource).catch((e: unknown) => e)) as KubeError;
+        expect(isUnreachable(error)).to.equal(true);
+        expect(error.message).to.contain("lab").and.to.contain(url).and.to.contain("0.3 s");
+        expect(error.message).to.not.contain("t0ken-value");
+      },
+    );
+  });
+
+  it("names a server that refuses connections", async () => {
+    const client = KubeClient.fromText(kubeconfig("http://127.0.0.1:9"), { cluster: "gone" });
+    const error = (await client.list(NodeResource).catch((e: unknown) => e)) as KubeError;
+    expect(error.message).to.match(/cannot reach the API server of cluster gone at http:\/\/127\.0\.0\.1:9: ECONNREFUSED/);
+  });
+
+  it("splits watch events whatever the chunks, and puts kind and apiVersion back into listed items", async () => {
+    const event = (type: string, name: string) => `${JSON.stringify({ type, object: { metadata: { name, resourceVersion: "5" } } })}\n`;
+    await withServer(
+      (request, response) => {
+        if (!request.url?.includes("watch=true")) {
+          return json(response, 200, { metadata: { resourceVersion: "4" }, items: [{ metadata: { name: "n1", resourceVersion: "3" } }] });
+        }
+        const text = event("ADDED", "n2") + event("DELETED", "n1");
+        response.writeHead(200);
+        response.write(text.slice(0, 20));
+        setImmediate(() => response.end(text.slice(20)));
+      },
+      async (client) => {
+        const list = await client.list(NodeResource);
+        expect(list.items[0]).to.include({ apiVersion: "v1", kind: "Node" });
+        const seen: string[] = [];
+        for await (const { type, object } of client.watch(NodeResource, { resourceVersion: "4" })) {
+          if (type !== "ERROR") seen.push(`${type} ${object.metadata?.name}`);
+        }
+        expect(seen).to.deep.equal(["ADDED n2", "DELETED n1"]);
+      },
+    );
+  });
+});
+
+describe("runtime: Informer", () => {
+  it("lists again after the server has forgotten its resource version, and tells what vanished meanwhile", async () => {
+    let lists = 0;
+    await withServer(
+      (request, response) => {
+        if (!request.url?.includes("watch=true")) {
+          lists += 1;
+          const names = lists === 1 ? ["a", "b"] : ["b", "c"];
+          return json(response, 200, {
+            metadata: { resourceVersion: String(lists * 10) },
+            items: names.map((name) => ({ metadata: { name, uid: name, resourceVersion: String(lists * 10) } })),
+          });
+        }
+        response.writeHead(200);
+        if (lists === 1) response.end(`${JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } })}\n`);
+      },
+      async (client) => {
+        const events: string[] = [];
+        const informer = new Informer(client, NodeResource).addIndex("first", (n) => [n.metadata?.name?.[0] ?? ""]);
+        const vanished = new Promise<void>((resolve) => {
+          informer.onEvent((event) => {
+            events.push(`${event.type} ${event.object.metadata?.name}`);
+            if (event.type === "deleted") resolve();
+          });
+        });
+        informer.start();
+        await informer.waitForSync(2_000);
+        await vanished;
+        expect(events).to.include.members(["added a", "added b", "added c", "deleted a"]);
+        expect(informer.list().map((n) => n.metadata?.name)).to.have.members(["b", "c"]);
+        expect(informer.byIndex("first", "a")).to.deep.equal([]);
+        await informer.stop();
+      },
+    );
+  });
+
+  it("does not let an older copy replace a newer one", async () => {
+    await withServer(
+      (request, response) => {
+        if (request.url?.includes("watch=true")) return void response.writeHead(200).flushHeaders();
+        json(response, 200, { metadata: { resourceVersion: "9" }, items: [{ metadata: { name: "n", uid: "u", resourceVersion: "9" } }] });
+      },
+      async (client) => {
+        const informer = new Informer(client, NodeResource).start();
+        await informer.waitForSync(2_000);
+        informer.observe({ metadata: { name: "n", uid: "u", resourceVersion: "8", labels: { old: "yes" } } });
+        expect(informer.get("n")?.metadata?.labels).to.equal(undefined);
+        informer.observe({ metadata: { name: "n", uid: "u", resourceVersion: "11", labels: { fresh: "yes" } } });
+        expect(informer.get("n")?.metadata?.labels).to.deep.equal({ fresh: "yes" });
+        await informer.stop();
+      },
+    );
+  });
+});
