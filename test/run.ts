@@ -29,7 +29,7 @@ const LIMITS: Record<Suite, number> = { unit: 5, integration: 15, e2e: 35 };
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
-  const parts = args.filter((arg) => arg === "static" || isSuite(arg));
+  const parts: string[] = args.filter((arg) => arg === "static" || isSuite(arg));
   const mochaArgs = args.filter((arg) => !parts.includes(arg));
   const everything = parts.length === 0;
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -58,10 +58,32 @@ async function runSuite(suite: Suite, mochaArgs: string[]): Promise<Counts> {
   console.log(`\n── ${suite} tests ──`);
   const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-test-"));
   const countsFile = path.join(folder, "counts.json");
-  const mocha = ["npx", "mocha", "--reporter", "test/support/counting-reporter.cjs", ...mochaArgs, `test/${suite}/**/*.test.ts`];
-  const coverage = ["npx", "c8", "--reporter", "text-summary", "--include", "agent/**", "--include", "provider/**", "--temp-directory", folder];
+  const mocha = [
+    "npx",
+    "mocha",
+    "--reporter",
+    "test/support/counting-reporter.cjs",
+    ...mochaArgs,
+    `test/${suite}/**/*.test.ts`,
+  ];
+  const coverage = [
+    "npx",
+    "c8",
+    "--reporter",
+    "text-summary",
+    "--include",
+    "agent/**",
+    "--include",
+    "provider/**",
+    "--temp-directory",
+    folder,
+  ];
   const started = Date.now();
-  const code = await run(suite === "unit" ? [...coverage, ...mocha] : mocha, { ...process.env, COUNTS_FILE: countsFile }, LIMITS[suite]);
+  const code = await run(
+    suite === "unit" ? [...coverage, ...mocha] : mocha,
+    { ...process.env, COUNTS_FILE: countsFile },
+    LIMITS[suite],
+  );
   const counts = readCounts(countsFile);
   rmSync(folder, { recursive: true, force: true });
   // A run that died before its end must not look like one that passed.
@@ -72,7 +94,10 @@ async function runSuite(suite: Suite, mochaArgs: string[]): Promise<Counts> {
 
 function readCounts(file: string): Counts {
   if (!existsSync(file)) return { passed: 0, failed: 1, skipped: 0 };
-  const { passes, failures, pending } = JSON.parse(readFileSync(file, "utf8")) as Record<"passes" | "failures" | "pending", number>;
+  const { passes, failures, pending } = JSON.parse(readFileSync(file, "utf8")) as Record<
+    "passes" | "failures" | "pending",
+    number
+  >;
   return { passed: passes, failed: failures, skipped: pending };
 }
 

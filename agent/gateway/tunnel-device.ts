@@ -17,11 +17,14 @@ export interface TunnelDeviceOptions {
   onExit: (reason: string) => void;
 }
 
+/** It stays in the foreground, without the banner that it prints for people. */
+export const WIREGUARD_GO_ENVIRONMENT = { LOG_LEVEL: "error", WG_PROCESS_FOREGROUND: "1" };
+
 /** Starts wireguard-go of this image in the foreground. */
 export function startWireGuardGo(device: string): ChildProcess {
   return spawn("wireguard-go", ["-f", device], {
     stdio: ["ignore", "ignore", "inherit"],
-    env: { ...process.env, LOG_LEVEL: "error" },
+    env: { ...process.env, ...WIREGUARD_GO_ENVIRONMENT },
   });
 }
 

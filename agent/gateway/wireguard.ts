@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { unlink, writeFile } from "node:fs/promises";
 import type { Run } from "../net/index.js";
 
 /** What the device must be set to. Keys are base64 text. */
@@ -58,29 +60,48 @@ export function parseDump(text: string): WireGuardStatus {
   };
 }
 
+/** What `wg set` must be told. The private key is apart, as it must not be an argument that other processes could see. */
+export interface WireGuardChanges {
+  privateKey?: string;
+  args: string[];
+}
+
 /**
- * The arguments of `wg set` that bring the device to the configuration without disturbing an established session, and what it
- * reads from standard input (the private key, which must not be an argument). Undefined when nothing differs.
+ * What brings the device to the configuration without disturbing an established session. Undefined when nothing differs.
+ * `appliedEndpoint` is what was last set: the peer may be heard from elsewhere since, and is followed there.
  */
 export function wireguardChanges(
-  device: string,
   desired: WireGuardConfig,
   present: WireGuardStatus,
   appliedEndpoint: string | undefined,
-): { args: string[]; input: string } | undefined {
+): WireGuardChanges | undefined {
   const { privateKey, listenPort, peer } = desired;
   const args: string[] = [];
-  let input = "";
-  if (privateKey !== present.privateKey) {
-    args.push("private-key", "/dev/stdin");
-    input = `${privateKey}\n`;
-  }
   if (listenPort !== undefined && listenPort !== present.listenPort) args.push("listen-port", String(listenPort));
   for (const { publicKey } of present.peers) {
     if (publicKey !== peer?.publicKey) args.push("peer", publicKey, "remove");
   }
   if (peer) args.push(...peerArguments(peer, present, appliedEndpoint));
-  return args.length > 0 ? { args: ["set", device, ...args], input } : undefined;
+  if (privateKey !== present.privateKey) return { privateKey, args };
+  return args.length > 0 ? { args } : undefined;
+}
+
+/** Memory-backed in every pod. */
+const MEMORY_FOLDER = "/dev/shm";
+
+/** Makes the changes. The key passes through a file in memory that only this user can read, for as long as `wg` runs. */
+export async function applyChanges(run: Run, device: string, { privateKey, args }: WireGuardChanges): Promise<void> {
+  if (privateKey === undefined) {
+    await run("wg", ["set", device, ...args]);
+    return;
+  }
+  const file = `${MEMORY_FOLDER}/${randomUUID()}`;
+  try {
+    await writeFile(file, `${privateKey}\n`, { mode: 0o400, flag: "wx" });
+    await run("wg", ["set", device, "private-key", file, ...args]);
+  } finally {
+    await unlink(file).catch(() => undefined);
+  }
 }
 
 function peerArguments(peer: WireGuardPeer, present: WireGuardStatus, appliedEndpoint: string | undefined): string[] {

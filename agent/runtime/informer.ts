@@ -67,6 +67,13 @@ export class Informer<T extends KubeObject> {
     return this.synced;
   }
 
+  /** Calls back once, when the first list is in; at once if it is. */
+  onSync(listener: () => void): this {
+    if (this.synced) listener();
+    else this.syncWaiters.push(listener);
+    return this;
+  }
+
   /** Resolves once the first list is in. Rejects after the deadline (milliseconds) with what was waited for. */
   async waitForSync(timeoutMs = 60_000): Promise<void> {
     if (this.synced) return;

@@ -1,5 +1,13 @@
 import { parseArgs } from "node:util";
 
+import type { ReflectionPolicy } from "./reflection/reflected-metadata.js";
+
+/** How one kind is reflected; no workers: not at all. */
+export interface ReflectionSettings {
+  workers: number;
+  policy: ReflectionPolicy;
+}
+
 /** How one virtual node's process is set up; all else is read live from its VirtualNode object. */
 export interface VirtualNodeConfig {
   /** The provider. */
@@ -19,6 +27,8 @@ export interface VirtualNodeConfig {
   localPodCidrs: string[];
   /** Whether offloaded pods get tokens of this cluster and a way to its API server. */
   apiServerSupport: boolean;
+  /** By reflected kind, where it differs from the default. */
+  reflection: Record<string, ReflectionSettings>;
   podName: string;
   podNamespace: string;
   virtualNodeName: string;
@@ -43,6 +53,11 @@ const KNOWN = [
   "kubelet-port",
   "health-port",
 ];
+/** Kinds whose reflection may be configured. */
+const REFLECTED = ["service", "endpointslice", "ingress", "configmap", "secret", "event"];
+/** CustomLiqo is what kinds without a choice are given. */
+const REFLECTION_TYPES = ["DenyList", "AllowList", "CustomLiqo"];
+const DEFAULT_WORKERS = 3;
 
 /**
  * Reads the command line and environment (offloading specification, §2.4). Arguments that this version does not know
@@ -55,7 +70,10 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     args: argv,
     strict: false,
     allowPositionals: true,
-    options: { ...Object.fromEntries(KNOWN.map((name) => [name, TEXT])), "local-podcidr": { ...TEXT, multiple: true } },
+    options: {
+      ...Object.fromEntries([...KNOWN, ...REFLECTED.flatMap(reflectionArguments)].map((name) => [name, TEXT])),
+      "local-podcidr": { ...TEXT, multiple: true },
+    },
   });
   const problems: string[] = [];
   const text = (name: string): string => {
@@ -78,6 +96,15 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     if (!Number.isInteger(number) || number < 0 || number > 65_535) problems.push(`--${name}: not a port number`);
     return number;
   };
+  const settings = (kind: string): ReflectionSettings => {
+    const [workersName = "", typeName = ""] = reflectionArguments(kind);
+    const workers = text(workersName) === "" ? DEFAULT_WORKERS : Number(text(workersName));
+    if (!Number.isInteger(workers) || workers < 0) problems.push(`--${workersName}: not a number of workers`);
+    // Slices follow their Services.
+    const type = text(typeName) || (kind === "endpointslice" ? text("service-reflection-type") : "") || "DenyList";
+    if (!REFLECTION_TYPES.includes(type)) problems.push(`--${typeName}: not one of ${REFLECTION_TYPES.join(", ")}`);
+    return { workers, policy: type === "AllowList" ? "AllowList" : "DenyList" };
+  };
   const podNamespace = env["POD_NAMESPACE"] ?? text("tenant-namespace");
   const nodeName = required(text("nodename"), "--nodename");
   const config: VirtualNodeConfig = {
@@ -92,6 +119,7 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     checkNetwork: flag("node-check-network", true),
     localPodCidrs: listOf(values["local-podcidr"]),
     apiServerSupport: flag("enable-apiserver-support", true),
+    reflection: Object.fromEntries(REFLECTED.map((kind) => [kind, settings(kind)])),
     podName: env["POD_NAME"] ?? `local-${process.pid}`,
     podNamespace,
     virtualNodeName: env["VIRTUALNODE_NAME"] ?? nodeName,
@@ -101,6 +129,10 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
   };
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;
+}
+
+function reflectionArguments(kind: string): string[] {
+  return [`${kind}-reflection-workers`, `${kind}-reflection-type`];
 }
 
 function listOf(value: unknown): string[] {

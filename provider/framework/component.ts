@@ -1,6 +1,22 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { Shape } from "./resource.js";
 
+/** What a component needs of the SDK; the rest of it is large and stays unread. */
+export type ComponentSdk = Pick<
+  typeof pulumi,
+  | "ComponentResource"
+  | "CustomResource"
+  | "Output"
+  | "all"
+  | "concat"
+  | "interpolate"
+  | "log"
+  | "mergeOptions"
+  | "output"
+  | "secret"
+  | "unsecret"
+>;
+
 /** What construct answers. */
 export interface ConstructResult {
   component: pulumi.ComponentResource;
@@ -24,7 +40,7 @@ export interface ComponentDefinition<In extends Shape, Out extends Shape> {
    * Values in `inputs` may be Outputs: defaults of the schema are filled in for absent top-level properties.
    */
   construct(
-    sdk: typeof pulumi,
+    sdk: ComponentSdk,
     name: string,
     inputs: Record<string, pulumi.Input<unknown> | undefined>,
     options: pulumi.ComponentResourceOptions,

@@ -34,7 +34,8 @@ function validate(schema: z.core.$ZodType, value: unknown, path: PropertyPath, f
 }
 
 function absent(field: Field, path: PropertyPath, failures: Failures): unknown {
-  if (field.defaultValue !== undefined) return structuredClone(field.defaultValue);
+  // A default may itself be an object whose fields have defaults.
+  if (field.defaultValue !== undefined) return validate(field.schema, structuredClone(field.defaultValue), path, failures);
   if (!field.required) return undefined;
   failures.add(path, "is required");
   return UNKNOWN;

@@ -82,12 +82,19 @@ export async function waitUntilGone(
   });
 }
 
+export interface Selection {
+  namespace?: string;
+  labelSelector?: string | Record<string, string>;
+  /** Further choice among those found. */
+  filter?: (object: KubeObject) => boolean;
+}
+
 /** Waits until no object of the selection is left. */
 export async function waitUntilNone(
   progress: Progress,
   client: KubeClient,
   type: ResourceType,
-  selection: { namespace?: string; labelSelector?: string | Record<string, string> },
+  { filter = () => true, ...selection }: Selection,
   explain?: (signal: AbortSignal) => Promise<string | undefined>,
 ): Promise<void> {
   const where = selection.namespace ? ` in ${selection.namespace}` : "";
@@ -96,7 +103,10 @@ export async function waitUntilNone(
     type,
     ...selection,
     what: `the end of all ${type.plural}${where}`,
-    judge: (objects) => (objects.length === 0 ? { done: undefined } : { waiting: describeRemaining(objects) }),
+    judge: (objects) => {
+      const left = objects.filter(filter);
+      return left.length === 0 ? { done: undefined } : { waiting: describeRemaining(left) };
+    },
     explain,
   });
 }

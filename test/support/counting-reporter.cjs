@@ -7,7 +7,8 @@ class CountingReporter extends Mocha.reporters.Spec {
     super(runner, options);
     runner.once("end", () => {
       const { passes, failures, pending } = runner.stats;
-      if (process.env.COUNTS_FILE) writeFileSync(process.env.COUNTS_FILE, JSON.stringify({ passes, failures, pending }));
+      if (process.env.COUNTS_FILE)
+        writeFileSync(process.env.COUNTS_FILE, JSON.stringify({ passes, failures, pending }));
     });
   }
 }

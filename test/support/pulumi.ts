@@ -54,7 +54,10 @@ export class PulumiStack {
 
   refresh(options: ExecOptions & { expectNoChanges?: boolean } = {}): Promise<ExecResult> {
     const flags = options.expectNoChanges ? ["--expect-no-changes"] : [];
-    return this.pulumi(["refresh", "--yes", "--skip-preview", ...flags, ...this.stackArgs()], { timeoutMs: 120_000, ...options });
+    return this.pulumi(["refresh", "--yes", "--skip-preview", ...flags, ...this.stackArgs()], {
+      timeoutMs: 120_000,
+      ...options,
+    });
   }
 
   destroy(options: ExecOptions = {}): Promise<ExecResult> {
@@ -84,11 +87,21 @@ export class PulumiStack {
 
   /** The command line and surroundings for tests that must start, signal and kill the CLI themselves. */
   command(args: readonly string[]): { program: string; args: string[]; env: NodeJS.ProcessEnv; cwd: string } {
-    return { program: this.program, args: [...this.globalArgs(), ...args, ...this.stackArgs()], env: this.env, cwd: this.options.project };
+    return {
+      program: this.program,
+      args: [...this.globalArgs(), ...args, ...this.stackArgs()],
+      env: this.env,
+      cwd: this.options.project,
+    };
   }
 
   pulumi(args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
-    return exec(this.program, [...this.globalArgs(), ...args], { cwd: this.options.project, env: this.env, timeoutMs: 60_000, ...options });
+    return exec(this.program, [...this.globalArgs(), ...args], {
+      cwd: this.options.project,
+      env: this.env,
+      timeoutMs: 60_000,
+      ...options,
+    });
   }
 
   private get program(): string {

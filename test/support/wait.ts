@@ -21,7 +21,11 @@ export async function waitFor<T extends KubeObject, R>(
       for (const object of list.items) objects.set(keyOf(object), object);
       const first = predicate([...objects.values()]);
       if (first !== undefined && first !== false) return first;
-      const watch = client.watch(type, { ...options, resourceVersion: list.metadata.resourceVersion, signal: abort.signal });
+      const watch = client.watch(type, {
+        ...options,
+        resourceVersion: list.metadata.resourceVersion,
+        signal: abort.signal,
+      });
       for await (const event of watch) {
         if (event.type === "ERROR") break;
         if (event.type === "BOOKMARK") continue;
@@ -38,5 +42,7 @@ export async function waitFor<T extends KubeObject, R>(
     abort.abort();
   }
   const state = options.describe?.([...objects.values()]) ?? `${objects.size} ${type.plural}`;
-  throw new Error(`cluster ${client.cluster}: ${options.what} did not happen within ${options.timeoutMs / 1000} s; now: ${state}`);
+  throw new Error(
+    `cluster ${client.cluster}: ${options.what} did not happen within ${options.timeoutMs / 1000} s; now: ${state}`,
+  );
 }

@@ -52,8 +52,8 @@ export function tenantController(area: AuthenticationArea, authParams: AuthParam
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | void> {
     const present = informers.tenants.get(key);
     if (!present) return;
-    const { controlPlane, virtualKubeletClusterwide } = await roles.get();
     if (isDeleting(present)) return cleanUp(present);
+    const { controlPlane, virtualKubeletClusterwide } = await roles.get();
     const tenant = await withFinalizer(present);
     if (tenant.spec.tenantCondition === "Drained") return drain(tenant);
     await markSlices(area, tenant, tenant.spec.tenantCondition === "Cordoned");

@@ -63,7 +63,8 @@ export function virtualNodeOf(slice: ResourceSlice, identity: Identity): DeepPar
   const { name = "", namespace, labels } = slice.metadata;
   const clusterID = labels?.[Labels.remoteClusterID] ?? "";
   const status = slice.status ?? {};
-  const nodeSelector = status.nodeSelector && Object.keys(status.nodeSelector).length > 0 ? status.nodeSelector : undefined;
+  const nodeSelector =
+    status.nodeSelector && Object.keys(status.nodeSelector).length > 0 ? status.nodeSelector : undefined;
   return {
     metadata: {
       name,

@@ -1,4 +1,7 @@
-import type { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from "kubernetes-types/admissionregistration/v1";
+import type {
+  MutatingWebhookConfiguration,
+  ValidatingWebhookConfiguration,
+} from "kubernetes-types/admissionregistration/v1";
 import type { Secret } from "kubernetes-types/core/v1";
 import { DataKeys, Labels, Names } from "../../api/index.js";
 import {
@@ -41,7 +44,12 @@ export function certificateController(context: WebhookContext, server: WebhookSe
     // The former authority stays trusted until every replica serves with the new certificate.
     const former = firstCertificate(decode(present, DataKeys.webhookCA));
     const secret: Secret = {
-      metadata: { ...present?.metadata, name, namespace, labels: { ...present?.metadata?.labels, [Labels.webhook]: "true" } },
+      metadata: {
+        ...present?.metadata,
+        name,
+        namespace,
+        labels: { ...present?.metadata?.labels, [Labels.webhook]: "true" },
+      },
       type: present?.type ?? "Opaque",
       data: {
         [DataKeys.webhookCA]: encode(made.ca + former),

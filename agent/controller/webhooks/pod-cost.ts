@@ -1,5 +1,5 @@
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
-import { addResourceLists, maxResourceLists, type Quantity, type ResourceList } from "../../api/index.js";
+import { addResourceLists, maxResourceLists, type ResourceList } from "../../api/index.js";
 
 /**
  * What a pod takes of a quota, by resource, as the scheduler counts: the larger of all containers together and of each init
@@ -20,7 +20,7 @@ export function podCost(pod: PodSpec): ResourceList {
 /** A container's requests; a limit without a request counts as one, as it does in Kubernetes. */
 export function requestsOf(container: Container): ResourceList {
   const { limits = {}, requests = {} } = container.resources ?? {};
-  return { ...limits, ...requests } as Record<string, Quantity>;
+  return { ...limits, ...requests };
 }
 
 function isSidecar(container: Container): boolean {

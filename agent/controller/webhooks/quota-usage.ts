@@ -39,7 +39,9 @@ export class QuotaUsage {
   private reservedBy(user: string, exceptKey: string): ResourceList[] {
     const now = this.now();
     for (const [key, { until }] of this.reservations) if (until < now) this.reservations.delete(key);
-    return [...this.reservations].filter(([key, r]) => r.user === user && key !== exceptKey).map(([, { cost }]) => cost);
+    return [...this.reservations]
+      .filter(([key, r]) => r.user === user && key !== exceptKey)
+      .map(([, { cost }]) => cost);
   }
 
   private costOf(shadow: ShadowPod): ResourceList {

@@ -83,10 +83,12 @@ export function checkShadowPodUpdate(old: ShadowPod, shadow: ShadowPod): Admissi
 
 function fixedPart(pod: PodSpec | undefined): object | undefined {
   if (!pod) return undefined;
-  const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, ...fixed } = pod;
+  const withoutImage = <C extends object>(container: C): C => ({ ...container, image: undefined });
   return {
-    ...fixed,
-    containers: pod.containers?.map(({ image: _image, ...container }) => container),
-    initContainers: pod.initContainers?.map(({ image: _image, ...container }) => container),
+    ...pod,
+    activeDeadlineSeconds: undefined,
+    tolerations: undefined,
+    containers: pod.containers?.map(withoutImage),
+    initContainers: pod.initContainers?.map(withoutImage),
   };
 }

@@ -2,7 +2,14 @@ import type { Node } from "kubernetes-types/core/v1";
 import { Labels, LabelValues, Names, VirtualNodeResource, VkOptionsTemplateResource } from "../../api/index.js";
 import type { VirtualNode, VkOptionsTemplateSpec } from "../../api/index.js";
 import { NodeResource } from "../../runtime/index.js";
-import { allow, deny, mutate, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
+import {
+  allow,
+  deny,
+  mutate,
+  type AdmissionAnswer,
+  type AdmissionHandler,
+  type AdmissionRequest,
+} from "./admission.js";
 import type { PatchOperation } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { whenSynced } from "./when-synced.js";

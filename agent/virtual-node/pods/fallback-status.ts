@@ -15,14 +15,18 @@ export function notOffloadedStatus(pod: Pod): PodStatus {
     return { ...status, phase: "Pending", reason: OFFLOADING_BACK_OFF, message };
   }
   const message = "the pod's namespace is not offloaded any more to the cluster of this virtual node";
-  return failedStatus(pod, OFFLOADING_ABORTED, message);
+  return endedStatus(pod, { phase: "Failed", reason: OFFLOADING_ABORTED, message });
 }
 
-/** The pod's last status, ended as failed. */
-export function failedStatus({ status }: Pod, reason: string, message: string): PodStatus {
+/** The pod's last status, ended. */
+export function endedStatus(
+  { status }: Pod,
+  { phase = "Failed", reason, message }: { phase?: string; reason: string; message: string },
+): PodStatus {
+  const exitCode = phase === "Succeeded" ? 0 : 1;
   return {
     ...status,
-    phase: "Failed",
+    phase,
     reason,
     message,
     conditions: (status?.conditions ?? []).map((condition) =>
@@ -30,8 +34,8 @@ export function failedStatus({ status }: Pod, reason: string, message: string): 
         ? { ...condition, status: "False", reason, lastTransitionTime: kubeTime() }
         : condition,
     ),
-    containerStatuses: endedContainers(status?.containerStatuses, reason),
-    initContainerStatuses: endedContainers(status?.initContainerStatuses, reason),
+    containerStatuses: endedContainers(status?.containerStatuses, reason, exitCode),
+    initContainerStatuses: endedContainers(status?.initContainerStatuses, reason, exitCode),
   };
 }
 

@@ -94,14 +94,21 @@ function mergedConditions(local: Pod, remote: PodCondition[]): PodCondition[] {
   const conditions = [...copies, ...added];
   const unavailable = local.metadata?.labels?.[Labels.remoteUnavailable] === "true";
   return unavailable
-    ? withNotReady(conditions, "RemoteUnavailable", "the provider's cluster cannot be reached")
+    ? withNotReady(conditions, "RemoteUnavailable", "the provider's cluster cannot be reached", local.status?.conditions)
     : conditions;
 }
 
-function withNotReady(conditions: PodCondition[], reason: string, message: string): PodCondition[] {
+function withNotReady(
+  conditions: PodCondition[],
+  reason: string,
+  message: string,
+  present: PodCondition[] = [],
+): PodCondition[] {
+  const before = present.find(({ type }) => type === "Ready");
+  const lastTransitionTime = before?.status === "False" ? before.lastTransitionTime : kubeTime();
   return conditions.map((condition) => {
     if (condition.type !== "Ready" || condition.status !== "True") return condition;
-    return { ...condition, status: "False", reason, message, lastTransitionTime: kubeTime() };
+    return { ...condition, status: "False", reason, message, lastTransitionTime };
   });
 }
 

@@ -24,12 +24,16 @@ export function revivesContainers(local: Pod, remote: Pod): boolean {
   );
 }
 
-/** The statuses with every container ended; those that had not ended count as failed. */
-export function endedContainers(statuses: ContainerStatus[] | undefined, reason: string): ContainerStatus[] | undefined {
+/** The statuses with every container ended; those that had not ended get the exit code. */
+export function endedContainers(
+  statuses: ContainerStatus[] | undefined,
+  reason: string,
+  exitCode: number,
+): ContainerStatus[] | undefined {
   return statuses?.map((status): ContainerStatus => {
     if (status.state?.terminated) return { ...status, ready: false };
     const startedAt = status.state?.running?.startedAt;
-    const terminated = { exitCode: 1, reason, finishedAt: kubeTime(), ...(startedAt ? { startedAt } : {}) };
+    const terminated = { exitCode, reason, finishedAt: kubeTime(), ...(startedAt ? { startedAt } : {}) };
     return { ...status, ready: false, started: false, state: { terminated } };
   });
 }

@@ -95,6 +95,7 @@ export function controllerManager(record: ClusterRecord, tools: ControlPlaneTool
       "allocate-node-cidrs": false,
       "cluster-cidr": spec.podCIDR,
       "service-cluster-ip-range": spec.serviceCIDR,
+      "flex-volume-plugin-dir": join(clusterPaths(spec.name).root, "volume-plugins"),
       "leader-elect": false,
       "kube-api-qps": 200,
       "kube-api-burst": 400,

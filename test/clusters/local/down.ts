@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync, rmdirSync, unlinkSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { tryRun } from "../support/exec.js";
 import { withLock } from "../support/lock.js";
@@ -6,15 +6,13 @@ import { end, type ProcessIdentity } from "../support/processes.js";
 import type { Progress } from "../support/progress.js";
 import { until } from "../support/wait.js";
 import { cgroupProcesses, removeCgroups } from "./cgroups.js";
+import { removeEmpty, removeTraces } from "./host-folders.js";
 import { removeBridge, removeNodeNetwork, withNetworkLock } from "./network.js";
 import { clusterPaths, clustersFolder, nodeRunFolder, RUN_FOLDER } from "./paths.js";
 import { endProgram, marked, recordedPrograms } from "./processes.js";
-import { readRecord, readRecords, type ClusterRecord } from "./record.js";
+import { readRecord, readRecords, writeRecord, type ClusterRecord } from "./record.js";
 
 const DEADLINE_MS = 30_000;
-/** The kubelet keeps links to its pods' logs here, wherever the logs themselves are. */
-const CONTAINER_LOG_LINKS = "/var/log/containers";
-
 /** Takes local clusters down with everything that is theirs; the shared network goes with the last one. */
 export async function down(names: readonly string[], progress: Progress): Promise<void> {
   await Promise.all(
@@ -31,23 +29,24 @@ export async function down(names: readonly string[], progress: Progress): Promis
   await withNetworkLock(async () => {
     if (readRecords().length > 0) return;
     await removeBridge();
-    removeIfEmpty(RUN_FOLDER);
-    removeIfEmpty(CONTAINER_LOG_LINKS);
-    removeIfEmpty(clustersFolder());
+    removeEmpty(RUN_FOLDER);
+    removeEmpty(clustersFolder());
   });
 }
 
 async function takeDown(record: ClusterRecord): Promise<void> {
   const { name } = record.spec;
   const nodes = record.nodes.map((node) => node.name);
+  writeRecord({ ...record, removing: true });
   // First what would start others again, then all the rest until none is left.
   for (const program of recordedPrograms(name)) endProgram(name, program);
   const left = (): ProcessIdentity[] => [...marked(name), ...nodes.flatMap(cgroupProcesses)];
   await until(`processes of cluster ${name} to end`, DEADLINE_MS, () => endAll(left()), 50);
-  await unmountBelow([clusterPaths(name).root, ...nodes.map(nodeRunFolder)]);
+  const folders = [clusterPaths(name).root, ...nodes.map(nodeRunFolder)];
+  await unmountBelow(folders);
   for (const node of nodes) await removeNodeNetwork(node);
   await until(`control groups of cluster ${name} to go`, DEADLINE_MS, () => noneLeft(nodes.flatMap(removeCgroups)));
-  removeLogLinks(clusterPaths(name).root);
+  removeTraces(folders);
   for (const node of nodes) rmSync(nodeRunFolder(node), { recursive: true, force: true });
   removeExceptRecord(name);
   rmSync(clusterPaths(name).root, { recursive: true, force: true });
@@ -76,26 +75,10 @@ async function unmountBelow(folders: readonly string[]): Promise<void> {
   if ((await tryRun("umount", points)).code !== 0) await tryRun("umount", ["--lazy", ...points]);
 }
 
-function removeLogLinks(root: string): void {
-  if (!existsSync(CONTAINER_LOG_LINKS)) return;
-  for (const entry of readdirSync(CONTAINER_LOG_LINKS)) {
-    const path = join(CONTAINER_LOG_LINKS, entry);
-    if (lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(`${root}/`)) unlinkSync(path);
-  }
-}
-
 /** The record goes last, so that a `down` which is killed can be done again. */
 function removeExceptRecord(name: string): void {
   const { root, record } = clusterPaths(name);
   for (const entry of readdirSync(root)) {
     if (join(root, entry) !== record) rmSync(join(root, entry), { recursive: true, force: true });
-  }
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    // In use by others, or never made.
   }
 }

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, rmSync, rmdirSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run, tryRun } from "../support/exec.js";
 import { readJson, stateFolder, writeAtomically } from "../support/files.js";
 import { withLock } from "../support/lock.js";
 import { addressIn } from "../spec.js";
+import { absentFolders, removeFolders } from "./host-folders.js";
 import { hostInterface, netnsName, netnsPath } from "./paths.js";
 import type { ClusterRecord, NodeRecord } from "./record.js";
 
@@ -11,14 +12,18 @@ import type { ClusterRecord, NodeRecord } from "./record.js";
  * The network of all local clusters: one bridge on the host, one network namespace with one link to it per node. Nodes
  * reach each other and the host, and nothing else: the host does not forward for them.
  */
-export const BRIDGE = "plq0";
 export const NODE_INTERFACE = "eth0";
 export const POD_BRIDGE = "cni0";
 
-interface NetworkRecord {
+/** What the clusters of one state folder share. */
+export interface SharedNetwork {
+  bridge: string;
   subnet: string;
-  /** /run/netns was not there before: to be taken away with the last cluster. */
-  createdNetnsFolder: boolean;
+}
+
+interface NetworkRecord extends SharedNetwork {
+  /** Folders of the machine that were not there before the first cluster. */
+  createdFolders: string[];
 }
 
 const recordPath = (): string => join(stateFolder(), "network.json");
@@ -28,31 +33,37 @@ const lockPath = (): string => join(stateFolder(), ".network.lock");
 export const withNetworkLock = <T>(work: () => Promise<T>): Promise<T> =>
   withLock(lockPath(), "the clusters' network", work);
 
-/** Makes sure of the bridge and gives its subnet. Under the network lock. */
-export async function ensureBridge(): Promise<string> {
+/** Makes sure of the bridge. Under the network lock. */
+export async function ensureBridge(): Promise<SharedNetwork> {
   const links = await linkNames();
   let record = readJson<NetworkRecord>(recordPath());
   if (!record) {
-    if (links.has(BRIDGE)) throw new Error(`There is an interface ${BRIDGE} already, which this program did not make`);
-    record = { subnet: await freeSubnet(), createdNetnsFolder: !existsSync("/run/netns") };
+    record = {
+      bridge: freeBridge(links),
+      subnet: await freeSubnet(),
+      createdFolders: absentFolders(),
+    };
     writeAtomically(recordPath(), JSON.stringify(record));
   }
-  if (!links.has(BRIDGE)) await run("ip", ["link", "add", BRIDGE, "mtu", "1500", "type", "bridge"]);
-  await run("ip", ["address", "replace", `${addressIn(record.subnet, 1)}/24`, "dev", BRIDGE]);
-  await run("ip", ["link", "set", BRIDGE, "up"]);
-  return record.subnet;
+  const { bridge, subnet } = record;
+  if (!links.has(bridge)) await run("ip", ["link", "add", bridge, "mtu", "1500", "type", "bridge"]);
+  await run("ip", ["address", "replace", `${addressIn(subnet, 1)}/24`, "dev", bridge]);
+  await run("ip", ["link", "set", bridge, "up"]);
+  return { bridge, subnet };
+}
+
+function freeBridge(links: ReadonlySet<string>): string {
+  const name = Array.from({ length: 100 }, (_, i) => `plq${i}`).find((candidate) => !links.has(candidate));
+  if (!name) throw new Error("No free interface name for the clusters' bridge: plq0 to plq99 are all there");
+  return name;
 }
 
 /** Takes away what the clusters share. Under the network lock, when no cluster is left. */
 export async function removeBridge(): Promise<void> {
   const record = readJson<NetworkRecord>(recordPath());
   if (!record) return;
-  if ((await linkNames()).has(BRIDGE)) await run("ip", ["link", "delete", BRIDGE]);
-  if (record.createdNetnsFolder && existsSync("/run/netns") && readdirSync("/run/netns").length === 0) {
-    // `ip netns add` leaves the folder mounted on itself.
-    await tryRun("umount", ["/run/netns"]);
-    rmdirSync("/run/netns");
-  }
+  if ((await linkNames()).has(record.bridge)) await run("ip", ["link", "delete", record.bridge]);
+  await removeFolders(record.createdFolders);
   rmSync(recordPath(), { force: true });
 }
 
@@ -67,7 +78,7 @@ export async function ensureNodeNetwork(record: ClusterRecord, node: NodeRecord)
     const peer = ["peer", "name", NODE_INTERFACE, "netns", netns];
     await run("ip", ["link", "add", host, "mtu", "1500", "type", "veth", ...peer]);
   }
-  await run("ip", ["link", "set", host, "master", BRIDGE, "up"]);
+  await run("ip", ["link", "set", host, "master", record.bridge, "up"]);
   await inside(["link", "set", "lo", "up"]);
   await inside(["address", "replace", `${node.address}/24`, "dev", NODE_INTERFACE]);
   await inside(["link", "set", NODE_INTERFACE, "up"]);

@@ -75,6 +75,7 @@ disabled_plugins = ["io.containerd.image-verifier.v1.bindir", "io.containerd.int
 
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
   BinaryName = "${which("runc") ?? "runc"}"
+  Root = "${join(run, "runc")}"
 `;
 }
 

@@ -2,17 +2,18 @@ import { existsSync, readdirSync } from "node:fs";
 import { readJson, writeAtomically } from "../support/files.js";
 import type { Cluster } from "../backend.js";
 import { addressIn, nodePodCIDR, type FullSpec } from "../spec.js";
-import { BRIDGE } from "./network.js";
+import type { SharedNetwork } from "./network.js";
 import { clusterPaths, clustersFolder, hostInterface, netnsName, nodeName } from "./paths.js";
 
 /**
  * What a cluster is meant to be. Written before anything of it is created, so that a run which is ended halfway leaves
  * nothing behind that nobody knows of.
  */
-export interface ClusterRecord {
+export interface ClusterRecord extends SharedNetwork {
   spec: FullSpec;
-  subnet: string;
   nodes: NodeRecord[];
+  /** It is being taken down: what is left of it is of no use. */
+  removing?: boolean;
 }
 
 export interface NodeRecord {
@@ -39,7 +40,8 @@ export function readRecords(): ClusterRecord[] {
 }
 
 /** Gives a new cluster its nodes' addresses out of the subnet, avoiding those of other clusters. */
-export function planRecord(spec: FullSpec, subnet: string, others: readonly ClusterRecord[]): ClusterRecord {
+export function planRecord(spec: FullSpec, network: SharedNetwork, others: readonly ClusterRecord[]): ClusterRecord {
+  const { subnet, bridge } = network;
   const taken = new Set(others.flatMap((other) => other.nodes.map((node) => node.address)));
   const free = Array.from({ length: 240 }, (_, i) => addressIn(subnet, i + 11)).filter(
     (address) => !taken.has(address),
@@ -49,7 +51,7 @@ export function planRecord(spec: FullSpec, subnet: string, others: readonly Clus
     if (!address) throw new Error(`cluster ${spec.name}: no free address left in ${subnet}`);
     return { name: nodeName(spec.name, i), address, podCIDR: nodePodCIDR(spec.podCIDR, i) };
   });
-  return { spec, subnet, nodes };
+  return { spec, subnet, bridge, nodes };
 }
 
 /** The node that runs the control plane. */
@@ -76,6 +78,6 @@ export function toCluster(record: ClusterRecord): Cluster {
       netns: netnsName(node.name),
       hostInterface: hostInterface(node.name),
     })),
-    bridge: BRIDGE,
+    bridge: record.bridge,
   };
 }

@@ -10,14 +10,15 @@ import { applyAddons, unavailableAddons } from "./addons.js";
 import { connect, type Api } from "./api.js";
 import { ensureCgroups } from "./cgroups.js";
 import { apiServer, controllerManager, etcd, scheduler } from "./control-plane.js";
+import { down } from "./down.js";
 import { loadImages } from "./images.js";
 import { ensureKubeconfig } from "./kubeconfig.js";
 import { ensureBridge, ensureNodeNetwork, withNetworkLock } from "./network.js";
 import { CNI_FOLDERS, containerd, kubelet, kubeProxy } from "./node.js";
-import { clusterPaths, containerdSocket } from "./paths.js";
+import { clusterPaths, containerdSocket, netnsName, netnsPath } from "./paths.js";
 import { ensurePki } from "./pki.js";
 import { assertRunning, ensureProgram, logPath } from "./processes.js";
-import { planRecord, readRecords, writeRecord, type ClusterRecord, type NodeRecord } from "./record.js";
+import { planRecord, readRecord, readRecords, writeRecord, type ClusterRecord, type NodeRecord } from "./record.js";
 
 const SYSTEM_PROGRAMS: readonly SystemProgram[] = [
   { program: "ip", package: "iproute2" },
@@ -54,6 +55,7 @@ export async function up(specs: readonly ClusterSpec[], progress: Progress): Pro
     );
   }
   await ensurePrograms(SYSTEM_PROGRAMS, progress);
+  await finishRemovals(specs, progress);
   const records = await withNetworkLock(() => plan(specs));
   const images = await testImages(progress);
   const archives = images.map((image) => image.archive);
@@ -67,15 +69,22 @@ export async function up(specs: readonly ClusterSpec[], progress: Progress): Pro
   );
 }
 
+/** A `down` that was killed halfway is done to its end first. */
+async function finishRemovals(specs: readonly ClusterSpec[], progress: Progress): Promise<void> {
+  const half = specs.filter((spec) => readRecord(spec.name)?.removing).map((spec) => spec.name);
+  if (half.length > 0) await down(half, progress);
+}
+
 /** Settles what every cluster is to be and records it, before anything is made. */
 async function plan(specs: readonly ClusterSpec[]): Promise<ClusterRecord[]> {
   const known = readRecords();
   const indices = new Set(known.map((record) => record.spec.index));
   const planned = specs.map((spec) => existingRecord(spec, known) ?? newSpec(spec, indices));
-  const subnet = await ensureBridge();
+  const network = await ensureBridge();
   return planned.map((item) => {
     if ("spec" in item) return item;
-    const record = planRecord(item, subnet, known);
+    const record = planRecord(item, network, known);
+    assertUnused(record);
     writeRecord(record);
     known.push(record);
     return record;
@@ -89,6 +98,14 @@ function existingRecord(spec: ClusterSpec, known: readonly ClusterRecord[]): Clu
   throw new Error(
     `Cluster ${spec.name} exists, and its ${other.join(", its ")}. Take it down first, or use another name.`,
   );
+}
+
+/** A namespace that is there before its cluster belongs to somebody else. */
+function assertUnused(record: ClusterRecord): void {
+  const foreign = record.nodes.find((node) => existsSync(netnsPath(node.name)));
+  if (!foreign) return;
+  const name = netnsName(foreign.name);
+  throw new Error(`cluster ${record.spec.name}: there is a network namespace ${name} already; use another name`);
 }
 
 /** The specification of a cluster to be, with the first number that is free. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { pino } from "pino";
-import { Controller, TerminalError, findCondition, withCondition } from "../../../agent/runtime/index.js";
+import { Controller, TerminalError, findCondition, withCondition, type ConditionLike } from "../../../agent/runtime/index.js";
 
 const logger = pino({ level: "silent" });
 
@@ -31,15 +31,15 @@ describe("runtime: Controller", () => {
 
 describe("runtime: conditions", () => {
   it("moves the transition time only when the status changes", () => {
-    const first = withCondition([], { type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z", message: "a" });
-    const same = withCondition(first, { type: "Ready", status: "False", message: "b" });
+    const first = withCondition<ConditionLike>([], { type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z", message: "a" });
+    const same = withCondition<ConditionLike>(first, { type: "Ready", status: "False", message: "b" });
     expect(findCondition(same, "Ready")).to.deep.equal({
       type: "Ready",
       status: "False",
       lastTransitionTime: "2026-01-01T00:00:00Z",
       message: "b",
     });
-    const changed = withCondition(same, { type: "Ready", status: "True" });
+    const changed = withCondition<ConditionLike>(same, { type: "Ready", status: "True" });
     expect(findCondition(changed, "Ready")?.lastTransitionTime).to.not.equal("2026-01-01T00:00:00Z");
     expect(first[0]?.message).to.equal("a");
   });

@@ -32,10 +32,12 @@ const MANAGED = "offloading/namespace-map";
  * On the provider. Watches the replicated copies of NamespaceMaps, and namespaces. Owns the namespaces that the maps ask for and the role
  * binding in each; writes status.currentMapping, which travels back to the consumer (offloading specification, §4.4).
  */
-export function namespaceMapController({ client, informers, logger, recorder }: ControllerContext): Controller {
+export function namespaceMapController(context: ControllerContext): Controller {
+  const { client, informers, logger } = context;
   const maps = informers.for(NamespaceMapResource);
   const namespaces = informers.for(NamespaceResource).addIndex(MANAGED, managingMap);
-  const events = recorder("namespace-map-controller");
+  const bindings = informers.for(RoleBindingResource, { labelSelector: Labels.remoteClusterID });
+  const events = context.recorder("namespace-map-controller");
 
   async function reconcile(key: string): Promise<void> {
     const map = maps.get(key);
@@ -89,7 +91,12 @@ export function namespaceMapController({ client, informers, logger, recorder }: 
     }
   }
 
-  async function createNamespace(map: NamespaceMap, local: string, remote: string, consumerID: string): Promise<Namespace> {
+  async function createNamespace(
+    map: NamespaceMap,
+    local: string,
+    remote: string,
+    consumerID: string,
+  ): Promise<Namespace> {
     try {
       const created = await client.create(NamespaceResource, remoteNamespaceOf(map, local, remote, consumerID));
       namespaces.observe(created);
@@ -103,10 +110,9 @@ export function namespaceMapController({ client, informers, logger, recorder }: 
 
   async function ensureRoleBinding(map: NamespaceMap, remote: string, consumerID: string): Promise<void> {
     const binding = roleBindingOf(map, remote, consumerID);
-    const id = { name: binding.metadata?.name ?? "", namespace: remote };
-    if (await client.get(RoleBindingResource, id)) return;
+    if (bindings.get(keyOf(binding))) return;
     try {
-      await client.create(RoleBindingResource, binding);
+      bindings.observe(await client.create(RoleBindingResource, binding));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
@@ -120,7 +126,9 @@ export function namespaceMapController({ client, informers, logger, recorder }: 
       return desired[local] !== namespace.metadata?.name;
     });
     await Promise.all(
-      unwanted.filter((namespace) => !isDeleting(namespace)).map(({ metadata }) => remove(metadata?.name, metadata?.uid)),
+      unwanted
+        .filter((namespace) => !isDeleting(namespace))
+        .map(({ metadata }) => remove(metadata?.name, metadata?.uid)),
     );
     return Object.fromEntries(
       unwanted.map(({ metadata }) => [
@@ -159,8 +167,14 @@ export function namespaceMapController({ client, informers, logger, recorder }: 
     );
   }
 
+  function managingMapOf(namespace = ""): string[] {
+    const present = namespaces.get(namespace);
+    return present ? managingMap(present) : [];
+  }
+
   return new Controller({ name: "namespace-map", reconcile, logger })
     .watch(maps)
+    .watch(bindings, (binding, { type }) => (type === "deleted" ? managingMapOf(binding.metadata?.namespace) : []))
     .watch(namespaces, (namespace) => [
       ...managingMap(namespace),
       // A conflict ends when the other namespace goes.

@@ -30,7 +30,9 @@ export function roleBindingOf(map: NamespaceMap, remote: string, consumerID: str
 /** Whether the namespace was made for this entry of this map. A namespace of any other making is never adopted. */
 export function isManagedBy(namespace: Namespace, map: NamespaceMap, local: string): boolean {
   const annotations = namespace.metadata?.annotations ?? {};
-  return annotations[Annotations.managedByNamespaceMap] === keyOf(map) && annotations[Annotations.originalName] === local;
+  return (
+    annotations[Annotations.managedByNamespaceMap] === keyOf(map) && annotations[Annotations.originalName] === local
+  );
 }
 
 export function managingMap(namespace: Namespace): string[] {

@@ -6,12 +6,22 @@ const host = commandRunner();
 
 /** A network namespace of its own, with a mount namespace whose /run is private (control sockets of userspace WireGuard). */
 export class Namespace {
+  private static readonly open: Namespace[] = [];
+  private readonly children: ChildProcess[] = [];
+
   private constructor(
     readonly name: string,
     readonly prefix: readonly string[],
     private readonly holder: ChildProcess,
     readonly run: Run,
-  ) {}
+  ) {
+    Namespace.open.push(this);
+  }
+
+  /** Ends all namespaces and what runs in them. */
+  static async closeAll(): Promise<void> {
+    await Promise.all(Namespace.open.splice(0).map((namespace) => namespace.close()));
+  }
 
   static async create(name: string): Promise<Namespace> {
     const script = "mount -t tmpfs tmpfs /run && ip link set lo up && echo ready && exec sleep 3600";
@@ -40,9 +50,7 @@ export class Namespace {
     return child;
   }
 
-  private readonly children: ChildProcess[] = [];
-
-  async close(): Promise<void> {
+  private async close(): Promise<void> {
     for (const child of [...this.children, this.holder]) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       child.kill("SIGKILL");

@@ -7,7 +7,7 @@ import type { FabricState } from "../../../../agent/fabric/state.js";
 import { gatewayLinks, gatewayRouting } from "../../../../agent/gateway/routing.js";
 import { gatewayRuleset } from "../../../../agent/gateway/ruleset.js";
 import type { GatewayState } from "../../../../agent/gateway/state.js";
-import { createTunnelDevice } from "../../../../agent/gateway/tunnel-device.js";
+import { WIREGUARD_GO_ENVIRONMENT, createTunnelDevice } from "../../../../agent/gateway/tunnel-device.js";
 import { NftablesTable, applyRouting, applyVxlan, type Run } from "../../../../agent/net/index.js";
 import { Namespace, connect } from "./namespaces.js";
 
@@ -46,7 +46,7 @@ export class TestNode {
       nft -f - <<END
 table ip cni {
   chain nodeport { type nat hook prerouting priority dstnat; }
-  chain output { type nat hook output priority dstnat; }
+  chain output { type nat hook output priority -100; }
   chain leave { type nat hook postrouting priority srcnat; ip saddr ${podRange} ip daddr != ${podRange} masquerade; }
 }
 END`);
@@ -69,7 +69,7 @@ export async function startGateway(gateway: Namespace, state: GatewayState): Pro
   await createTunnelDevice({
     run: gateway.run,
     tunnel: state.tunnel,
-    startUserspace: (device) => gateway.start(program, ["-f", device], { LOG_LEVEL: "error" }),
+    startUserspace: (device) => gateway.start(program, ["-f", device], WIREGUARD_GO_ENVIRONMENT),
     onExit: () => undefined,
   });
   await applyGateway(gateway.run, state);

@@ -1,0 +1,22 @@
+import type { AreaSetup } from "../context.js";
+import { namespaceMapController } from "./namespace-map/controller.js";
+import { namespaceOffloadingController } from "./namespace-offloading/controller.js";
+import { remoteUnavailableController } from "./remote-unavailable-controller.js";
+import { shadowEndpointSliceController } from "./shadow-endpoint-slice/controller.js";
+import { shadowPodController } from "./shadow-pod/controller.js";
+import { virtualNodeController } from "./virtual-node/controller.js";
+import { virtualNodeCreator } from "./virtual-node-creator.js";
+
+/**
+ * Virtual nodes and offloading. On the consumer: virtual nodes from accepted slices, namespaces extended over them. On the provider: the
+ * namespaces, pods and endpoints that consumers ask for. The virtual node's own work is a process of its own.
+ */
+export const setupOffloading: AreaSetup = (context) => [
+  virtualNodeCreator(context),
+  virtualNodeController(context),
+  namespaceOffloadingController(context),
+  namespaceMapController(context),
+  shadowPodController(context),
+  shadowEndpointSliceController(context),
+  remoteUnavailableController(context),
+];

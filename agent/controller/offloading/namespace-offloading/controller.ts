@@ -1,0 +1,165 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  Finalizers,
+  ForeignClusterResource,
+  Labels,
+  NamespaceMapResource,
+  NamespaceOffloadingResource,
+  Names,
+  VirtualNodeResource,
+  type NamespaceMap,
+  type NamespaceOffloading,
+  type NamespaceOffloadingStatus,
+} from "../../../api/index.js";
+import {
+  addFinalizer,
+  Controller,
+  hasFinalizer,
+  isDeleting,
+  keyOf,
+  NamespaceResource,
+  removeFinalizer,
+} from "../../../runtime/index.js";
+import type { ControllerContext } from "../../context.js";
+import { virtualClusterNodes } from "../informers.js";
+import { isDeadPeer } from "../peer-state.js";
+import { remoteNamespaceName } from "./remote-name.js";
+import { selectedClusters } from "./selection.js";
+import { clusterConditions, offloadingPhase, type ClusterState } from "./status.js";
+
+/**
+ * On the consumer. Watches NamespaceOffloadings, VirtualNodes, virtual Nodes and the NamespaceMaps towards providers. Owns the namespace's
+ * scheduling label and its entry in each NamespaceMap; writes the status from what the providers answer (offloading
+ * specification, §4).
+ */
+export function namespaceOffloadingController(context: ControllerContext): Controller {
+  const { client, informers, config, logger } = context;
+  const offloadings = informers.for(NamespaceOffloadingResource);
+  const virtualNodes = informers.for(VirtualNodeResource);
+  const maps = informers.for(NamespaceMapResource);
+  const namespaces = informers.for(NamespaceResource);
+  const foreignClusters = informers.for(ForeignClusterResource);
+  const nodes = virtualClusterNodes(context);
+
+  async function reconcile(key: string): Promise<void> {
+    const offloading = offloadings.get(key);
+    if (!offloading || offloading.metadata.name !== Names.namespaceOffloading) return;
+    if (isDeleting(offloading)) return finish(offloading);
+    if (!hasFinalizer(offloading, Finalizers.namespaceOffloading)) {
+      const updated = await addFinalizer(
+        client,
+        NamespaceOffloadingResource,
+        offloading,
+        Finalizers.namespaceOffloading,
+      );
+      offloadings.observe(updated);
+    }
+    const namespace = offloading.metadata.namespace ?? "";
+    const remote = remoteNamespaceName(namespace, offloading.spec, config.clusterId);
+    await labelNamespace(namespace, offloading.spec.podOffloadingStrategy !== "Local");
+
+    const selected = selectedClusters(offloading.spec, virtualNodes.list(), (name) => nodes.get(name));
+    const current = await mapNamespace(namespace, (clusterID) => (selected.get(clusterID) ? remote : undefined));
+    const clusters = new Map<string, ClusterState>();
+    for (const [clusterID, isSelected] of selected) clusters.set(clusterID, { selected: isSelected });
+    for (const map of current.filter((one) => !isDeleting(one))) {
+      const entry = map.status?.currentMapping?.[namespace];
+      const isSelected = selected.get(clusterOf(map)) ?? false;
+      if (!isSelected && !entry) continue;
+      const isCurrent = !isSelected || entry?.remoteNamespace === remote;
+      clusters.set(clusterOf(map), { selected: isSelected, phase: isCurrent ? entry?.phase : undefined });
+    }
+    await writeStatus(offloading, remote, clusters);
+  }
+
+  /** The maps from this cluster to its providers. In a bidirectional peering a tenant namespace also holds the peer's copy. */
+  function sourceMaps(): NamespaceMap[] {
+    return maps.list().filter(isSource);
+  }
+
+  /** Writes the namespace's entry into every map where it is not as wanted, and returns the maps as they are then. */
+  function mapNamespace(namespace: string, wanted: (clusterID: string) => string | undefined): Promise<NamespaceMap[]> {
+    return Promise.all(
+      sourceMaps().map(async (map) => {
+        const remote = wanted(clusterOf(map));
+        const isEnding = isDeleting(map) && remote !== undefined;
+        if (isEnding || map.spec.desiredMapping?.[namespace] === remote) return map;
+        const { name = "", namespace: tenant } = map.metadata;
+        const patch = { spec: { desiredMapping: { [namespace]: remote ?? null } } };
+        const updated = await client.mergePatch(NamespaceMapResource, { name, namespace: tenant }, patch);
+        maps.observe(updated);
+        return updated;
+      }),
+    );
+  }
+
+  async function labelNamespace(name: string, enabled: boolean): Promise<void> {
+    const namespace = namespaces.get(name);
+    if (!namespace || (namespace.metadata?.labels?.[Labels.schedulingEnabled] === "true") === enabled) return;
+    const labels = { [Labels.schedulingEnabled]: enabled ? "true" : null };
+    namespaces.observe(await client.mergePatch(NamespaceResource, { name }, { metadata: { labels } }));
+  }
+
+  async function finish(offloading: NamespaceOffloading): Promise<void> {
+    if (!hasFinalizer(offloading, Finalizers.namespaceOffloading)) return;
+    const namespace = offloading.metadata.namespace ?? "";
+    await labelNamespace(namespace, false);
+    const current = await mapNamespace(namespace, () => undefined);
+    const remaining = current.filter(
+      (map) => map.status?.currentMapping?.[namespace] && !isDeadPeer(foreignClusters.get(clusterOf(map))),
+    );
+    const clusters = new Map<string, ClusterState>(
+      remaining.map((map) => [clusterOf(map), { selected: false, phase: "Terminating" }]),
+    );
+    const { remoteNamespaceName: remote } = offloading.status ?? {};
+    await writeStatus(
+      offloading,
+      remote ?? remoteNamespaceName(namespace, offloading.spec, config.clusterId),
+      clusters,
+    );
+    // Each change of a map's status brings the next pass.
+    if (remaining.length > 0) return;
+    const last = offloadings.get(keyOf(offloading)) ?? offloading;
+    await removeFinalizer(client, NamespaceOffloadingResource, last, Finalizers.namespaceOffloading);
+  }
+
+  async function writeStatus(
+    offloading: NamespaceOffloading,
+    remote: string,
+    clusters: ReadonlyMap<string, ClusterState>,
+  ): Promise<void> {
+    const conditions = clusterConditions(clusters, offloading.status?.remoteNamespacesConditions);
+    const status: NamespaceOffloadingStatus = {
+      remoteNamespaceName: remote,
+      offloadingPhase: offloadingPhase(conditions, isDeleting(offloading)),
+      remoteNamespacesConditions: conditions,
+      observedGeneration: offloading.metadata.generation,
+    };
+    if (isDeepStrictEqual(status, offloading.status)) return;
+    const latest = offloadings.get(keyOf(offloading)) ?? offloading;
+    offloadings.observe(await client.replaceStatus(NamespaceOffloadingResource, { ...latest, status }));
+  }
+
+  const all = (): string[] => offloadings.list().map(keyOf);
+  return new Controller({ name: "namespace-offloading", reconcile, logger, workers: 4 })
+    .watch(offloadings)
+    .watch(virtualNodes, all)
+    .watch(nodes, (_node, event) => (event.type === "updated" && hasSameLabels(event.old, event.object) ? [] : all()))
+    .watch(namespaces, ({ metadata }) => {
+      const key = `${metadata?.name ?? ""}/${Names.namespaceOffloading}`;
+      return offloadings.get(key) ? [key] : [];
+    })
+    .watch(maps, (map) => (isSource(map) ? all() : []));
+}
+
+function isSource({ metadata }: NamespaceMap): boolean {
+  return metadata.labels?.[Labels.replicated] !== "true" && Boolean(metadata.labels?.[Labels.remoteID]);
+}
+
+function clusterOf({ metadata }: NamespaceMap): string {
+  return metadata.labels?.[Labels.remoteID] ?? "";
+}
+
+function hasSameLabels(a: { metadata?: { labels?: object } }, b: { metadata?: { labels?: object } }): boolean {
+  return isDeepStrictEqual(a.metadata?.labels, b.metadata?.labels);
+}

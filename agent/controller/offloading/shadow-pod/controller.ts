@@ -1,0 +1,115 @@
+import type { Pod } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  Labels,
+  LabelValues,
+  ShadowPodResource,
+  type Configuration,
+  type ShadowPod,
+} from "../../../api/index.js";
+import { Controller, isAlreadyExists, isDeleting, messageOf, PodResource } from "../../../runtime/index.js";
+import type { ControllerContext } from "../../context.js";
+import { configurationOf } from "../configuration-of.js";
+import { FIELD_MANAGER } from "../field-manager.js";
+import { metadataPatch, podOf } from "./pod.js";
+
+/** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
+const WORKERS = 20;
+
+/**
+ * On the provider. Watches ShadowPods and the Pods made for them. Owns one Pod for each ShadowPod, of the same name; writes the Pod's phase
+ * into the ShadowPod's status (offloading specification, §5.4). Decides from the caches only, so that a Pod follows its ShadowPod by one request.
+ */
+export function shadowPodController(context: ControllerContext): Controller {
+  const { client, informers, logger } = context;
+  const shadowPods = informers.for(ShadowPodResource);
+  const pods = informers.for(PodResource, { labelSelector: `${Labels.managedBy}=${LabelValues.shadowPodManager}` });
+  const configurations = informers.for(ConfigurationResource);
+  const events = context.recorder("shadowpod-controller");
+
+  async function reconcile(key: string): Promise<void> {
+    const shadow = shadowPods.get(key);
+    const pod = pods.get(key);
+    if (!shadow) return pod && removeOrphan(pod);
+    if (isDeleting(shadow) || hasEnded(shadow)) return;
+    if (!pod) return createPod(shadow);
+    if (!isOwnedBy(pod, shadow)) return removePredecessor(shadow, pod);
+    await updateMetadata(shadow, pod);
+    await copyPhase(shadow, pod);
+  }
+
+  async function createPod(shadow: ShadowPod): Promise<void> {
+    const pod = podOf(shadow, configurationFor(shadow));
+    try {
+      pods.observe(await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER }));
+    } catch (error) {
+      const present = isAlreadyExists(error) ? await client.get(PodResource, nameOf(pod)) : undefined;
+      if (present && isOwnedBy(present, shadow)) return pods.observe(present);
+      events.warning(ShadowPodResource, shadow, "FailedCreatePod", `cannot create the pod: ${messageOf(error)}`);
+      throw error;
+    }
+    events.normal(ShadowPodResource, shadow, "CreatedPod", `created pod ${shadow.metadata.name ?? ""}`);
+  }
+
+  async function updateMetadata(shadow: ShadowPod, pod: Pod): Promise<void> {
+    const patch = isDeleting(pod) ? undefined : metadataPatch(shadow, pod);
+    if (!patch) return;
+    try {
+      pods.observe(await client.mergePatch(PodResource, nameOf(pod), patch, { fieldManager: FIELD_MANAGER }));
+    } catch (error) {
+      events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `cannot update the pod: ${messageOf(error)}`);
+      throw error;
+    }
+  }
+
+  async function copyPhase(shadow: ShadowPod, pod: Pod): Promise<void> {
+    const phase = pod.status?.phase as ShadowPodPhase | undefined;
+    if (!phase || shadow.status?.phase === phase) return;
+    const patch = { status: { phase } };
+    shadowPods.observe(await client.mergePatch(ShadowPodResource, nameOf(shadow), patch, { subresource: "status" }));
+  }
+
+  /** The garbage collector does the same, but only some time after a kind was installed does it know of it. */
+  async function removeOrphan(pod: Pod): Promise<void> {
+    if (isDeleting(pod) || (await client.get(ShadowPodResource, nameOf(pod)))) return;
+    await client.delete(PodResource, nameOf(pod), { uid: pod.metadata?.uid });
+  }
+
+  /** A Pod of a former ShadowPod of this name: ours is made when it is gone. */
+  async function removePredecessor(shadow: ShadowPod, pod: Pod): Promise<void> {
+    if (isDeleting(pod)) return;
+    const owner = pod.metadata?.ownerReferences?.find(({ controller }) => controller);
+    if (owner?.kind !== ShadowPodResource.kind) {
+      events.warning(
+        ShadowPodResource,
+        shadow,
+        "FailedCreatePod",
+        "a pod of this name exists and belongs to another owner",
+      );
+      return;
+    }
+    await client.delete(PodResource, nameOf(pod), { uid: pod.metadata?.uid });
+  }
+
+  function configurationFor(shadow: ShadowPod): Configuration | undefined {
+    const origin = shadow.metadata.labels?.[Labels.offloadingOrigin];
+    const isNeeded = (shadow.spec.pod?.hostAliases ?? []).length > 0;
+    return origin && isNeeded ? configurationOf(configurations, origin) : undefined;
+  }
+
+  return new Controller({ name: "shadow-pod", reconcile, logger, workers: WORKERS }).watch(shadowPods).watch(pods);
+}
+
+type ShadowPodPhase = NonNullable<ShadowPod["status"]>["phase"];
+
+function hasEnded({ status }: ShadowPod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+function isOwnedBy(pod: Pod, shadow: ShadowPod): boolean {
+  return pod.metadata?.ownerReferences?.some(({ uid }) => uid === shadow.metadata.uid) ?? false;
+}
+
+function nameOf({ metadata }: Pod | ShadowPod): { name: string; namespace?: string } {
+  return { name: metadata?.name ?? "", namespace: metadata?.namespace };
+}

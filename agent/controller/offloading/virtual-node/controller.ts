@@ -1,0 +1,264 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Node } from "kubernetes-types/core/v1";
+import {
+  Finalizers,
+  ForeignClusterResource,
+  Labels,
+  LabelValues,
+  NamespaceMapResource,
+  NetworkResource,
+  NetworkType,
+  virtualKubeletDeploymentName,
+  virtualNodeClusterRoleBindingName,
+  VirtualNodeResource,
+  VkOptionsTemplateResource,
+  type VirtualNode,
+  type VirtualNodeCondition,
+} from "../../../api/index.js";
+import {
+  addFinalizer,
+  ClusterRoleBindingResource,
+  Controller,
+  DeploymentResource,
+  hasFinalizer,
+  isAlreadyExists,
+  isDeleting,
+  keyOf,
+  NodeResource,
+  PodResource,
+  removeFinalizer,
+  ServiceAccountResource,
+  withCondition,
+  type ReconcileResult,
+} from "../../../runtime/index.js";
+import type { ControllerContext } from "../../context.js";
+import { FIELD_MANAGER } from "../field-manager.js";
+import { isNodeReady, offloadedPods, virtualClusterNodes, virtualKubeletPods } from "../informers.js";
+import { isDeadPeer } from "../peer-state.js";
+import { clusterRoleBindingOf, namespaceMapOf, serviceAccountOf } from "./access.js";
+import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
+import { cordon, evictPods } from "./drain.js";
+import { drainCondition, drainDeadline } from "./drain-condition.js";
+import { optionsOf } from "./options.js";
+
+/** A look at a drain when no pod has told of its end: a budget may have something to spare again. */
+const DRAIN_LOOK_MS = 2_000;
+
+/**
+ * On the consumer. Watches VirtualNodes and what is made from them. Owns the Deployment, account and binding of each virtual node's process and the
+ * NamespaceMap towards its cluster; writes status.conditions. At the end: drains the Node, ends the process, deletes the Node, in this
+ * order (offloading specification, §2.3 to §2.6).
+ */
+export function virtualNodeController(context: ControllerContext): Controller {
+  const { client, informers, config, logger } = context;
+  const virtualNodes = informers.for(VirtualNodeResource);
+  const templates = informers.for(VkOptionsTemplateResource);
+  const networks = informers.for(NetworkResource);
+  const maps = informers.for(NamespaceMapResource);
+  const foreignClusters = informers.for(ForeignClusterResource);
+  const deployments = informers.for(DeploymentResource, {
+    labelSelector: `${Labels.offloadingComponent}=${LabelValues.virtualKubeletComponent}`,
+  });
+  const processes = virtualKubeletPods(context);
+  const nodes = virtualClusterNodes(context);
+  const pods = offloadedPods(context);
+  const events = context.recorder("virtualnode-controller");
+
+  async function reconcile(key: string): Promise<ReconcileResult | void> {
+    const virtualNode = virtualNodes.get(key);
+    if (!virtualNode) return;
+    if (isDeleting(virtualNode)) return finish(virtualNode);
+    if (!hasFinalizer(virtualNode, Finalizers.virtualNode)) {
+      virtualNodes.observe(await addFinalizer(client, VirtualNodeResource, virtualNode, Finalizers.virtualNode));
+    }
+    if (!virtualNode.spec.clusterID || !virtualNode.spec.kubeconfigSecretRef?.name) {
+      const message = "spec.clusterID and spec.kubeconfigSecretRef.name are needed";
+      return setConditions(virtualNode, [
+        { type: "VirtualKubelet", status: "None", reason: "Incomplete", message },
+        { type: "Node", status: "None", reason: "Incomplete", message },
+      ]);
+    }
+    const options = optionsOf(virtualNode, templates, config);
+    await ensureProcess(virtualNode, options);
+    const hasNode = createsNode(virtualNode, options);
+    const node = ownNode(virtualNode);
+    // Node turned off later: its pods leave first, while the process goes on.
+    if (!hasNode && node && !(await drain(virtualNode, node))) return { requeueAfterMs: DRAIN_LOOK_MS };
+    if (!hasNode && node) await deleteNode(node);
+    return setConditions(virtualNode, [
+      processCondition(virtualNode),
+      nodeCondition(hasNode ? node : undefined, hasNode),
+    ]);
+  }
+
+  async function ensureProcess(virtualNode: VirtualNode, options: ReturnType<typeof optionsOf>): Promise<void> {
+    const localPodCIDRs = networks
+      .list()
+      .filter(({ metadata }) => metadata.labels?.[Labels.networkType] === NetworkType.pod)
+      .map(({ spec }) => spec.cidr);
+    const by = { fieldManager: FIELD_MANAGER };
+    await Promise.all([
+      client.apply(ServiceAccountResource, serviceAccountOf(virtualNode), by),
+      client.apply(ClusterRoleBindingResource, clusterRoleBindingOf(virtualNode), by),
+      client.apply(DeploymentResource, deploymentOf({ virtualNode, options, config, localPodCIDRs }), by),
+      ensureNamespaceMap(virtualNode),
+    ]);
+  }
+
+  async function ensureNamespaceMap(virtualNode: VirtualNode): Promise<void> {
+    const desired = namespaceMapOf(virtualNode);
+    const present = maps.get(keyOf(desired));
+    const hasLabels = Object.entries(desired.metadata.labels ?? {}).every(
+      ([label, value]) => present?.metadata.labels?.[label] === value,
+    );
+    // One of a former peering that is still being deleted: its end brings the next pass.
+    if (present && (hasLabels || isDeleting(present))) return;
+    if (present) {
+      await client.mergePatch(NamespaceMapResource, nameOf(present), { metadata: { labels: desired.metadata.labels } });
+      return;
+    }
+    try {
+      maps.observe(await client.create(NamespaceMapResource, NamespaceMapResource.build(desired)));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  async function finish(virtualNode: VirtualNode): Promise<ReconcileResult | void> {
+    if (!hasFinalizer(virtualNode, Finalizers.virtualNode)) return;
+    const node = ownNode(virtualNode);
+    if (node && !(await drain(virtualNode, node))) return { requeueAfterMs: DRAIN_LOOK_MS };
+    if (!(await endProcess(virtualNode))) return { requeueAfterMs: DRAIN_LOOK_MS };
+    if (node) await deleteNode(node);
+    const name = virtualNode.metadata.name ?? "";
+    await Promise.all([
+      client.delete(ClusterRoleBindingResource, { name: virtualNodeClusterRoleBindingName(name) }),
+      client.delete(ServiceAccountResource, nameOf(virtualNode)),
+      deleteNamespaceMap(virtualNode),
+    ]);
+    const last = virtualNodes.get(keyOf(virtualNode)) ?? virtualNode;
+    await removeFinalizer(client, VirtualNodeResource, last, Finalizers.virtualNode);
+  }
+
+  /** True once no pod is left on the Node. */
+  async function drain(virtualNode: VirtualNode, node: Node): Promise<boolean> {
+    await cordon(client, node);
+    const deadline = drainDeadline(virtualNode);
+    const isOverdue = Date.now() >= deadline.getTime();
+    const isDead = isDeadPeer(foreignClusters.get(virtualNode.spec.clusterID ?? ""));
+    const progress = await evictPods(client, node.metadata?.name ?? "", { force: isDead || isOverdue });
+    if (isOverdue && progress.remaining.length > 0) {
+      events.warning(
+        VirtualNodeResource,
+        virtualNode,
+        "DrainDeadline",
+        `deleted after the deadline: ${progress.remaining.join(", ")}`,
+      );
+    }
+    await setConditions(virtualNode, [drainCondition(progress, deadline)]);
+    return progress.remaining.length === 0;
+  }
+
+  /** True once the process is gone: while it runs it would make the Node again. */
+  async function endProcess(virtualNode: VirtualNode): Promise<boolean> {
+    const { namespace, name = "" } = virtualNode.metadata;
+    const deployment = { name: virtualKubeletDeploymentName(name), namespace };
+    const wasThere = await client.delete(DeploymentResource, deployment);
+    const running = await client.list(PodResource, { namespace, labelSelector: selectorLabels(virtualNode) });
+    if (running.items.length === 0) return true;
+    if (wasThere) {
+      const message = "waiting for the virtual node's process to end";
+      await setConditions(virtualNode, [{ type: "VirtualKubelet", status: "Deleting", reason: "Deleting", message }]);
+    }
+    return false;
+  }
+
+  async function deleteNode({ metadata }: Node): Promise<void> {
+    await client.delete(NodeResource, { name: metadata?.name ?? "" }, { uid: metadata?.uid });
+  }
+
+  /** The map serves all virtual nodes of its cluster: the last one takes it along. */
+  async function deleteNamespaceMap(virtualNode: VirtualNode): Promise<void> {
+    const { clusterID = "" } = virtualNode.spec;
+    const others = virtualNodes
+      .list()
+      .some((other) => other.spec.clusterID === clusterID && other.metadata.uid !== virtualNode.metadata.uid);
+    const map = maps.find(virtualNode.metadata.namespace ?? "", clusterID);
+    if (others || !map || map.metadata.labels?.[Labels.remoteID] !== clusterID) return;
+    await client.delete(NamespaceMapResource, nameOf(map), { uid: map.metadata.uid });
+  }
+
+  /** The virtual node's Node; never another one of the same name. */
+  function ownNode({ metadata, spec }: VirtualNode): Node | undefined {
+    const node = nodes.get(metadata.name ?? "");
+    return node?.metadata?.labels?.[Labels.remoteClusterID] === spec.clusterID ? node : undefined;
+  }
+
+  function processCondition(virtualNode: VirtualNode): VirtualNodeCondition {
+    const { namespace = "", name = "" } = virtualNode.metadata;
+    const ready = deployments.find(namespace, virtualKubeletDeploymentName(name))?.status?.readyReplicas ?? 0;
+    return ready > 0
+      ? { type: "VirtualKubelet", status: "Running", reason: "Running", message: "the virtual node's process is ready" }
+      : {
+          type: "VirtualKubelet",
+          status: "Creating",
+          reason: "NotReady",
+          message: "no pod of the virtual node's process is ready",
+        };
+  }
+
+  async function setConditions(virtualNode: VirtualNode, changed: VirtualNodeCondition[]): Promise<void> {
+    const latest = virtualNodes.get(keyOf(virtualNode)) ?? virtualNode;
+    const before = latest.status?.conditions;
+    const conditions = changed.reduce<VirtualNodeCondition[]>(withCondition, before ?? []);
+    if (isDeepStrictEqual(before, conditions)) return;
+    const patch = { status: { conditions } };
+    virtualNodes.observe(
+      await client.mergePatch(VirtualNodeResource, nameOf(latest), patch, { subresource: "status" }),
+    );
+  }
+
+  const byName = (name: string | undefined): string[] =>
+    virtualNodes
+      .list()
+      .filter(({ metadata }) => metadata.name === name)
+      .map(keyOf);
+  const all = (): string[] => virtualNodes.list().map(keyOf);
+  const ofCluster = (clusterID: string | undefined): string[] =>
+    virtualNodes
+      .list()
+      .filter(({ spec }) => spec.clusterID === clusterID)
+      .map(keyOf);
+  return new Controller({ name: "virtual-node", reconcile, logger, workers: 4 })
+    .watch(virtualNodes)
+    .watch(deployments, ({ metadata }) => byName(metadata?.labels?.[Labels.virtualNode]))
+    .watch(processes, ({ metadata }, { type }) =>
+      type === "deleted" ? byName(metadata?.labels?.[Labels.virtualNode]) : [],
+    )
+    .watch(nodes, ({ metadata }, event) =>
+      event.type === "updated" && isNodeReady(event.old) === isNodeReady(event.object) ? [] : byName(metadata?.name),
+    )
+    .watch(pods, ({ spec }, { type }) => (type === "deleted" ? byName(spec?.nodeName) : []))
+    .watch(maps, ({ metadata }, { type }) => (type === "deleted" ? ofCluster(metadata.name) : []))
+    .watch(foreignClusters, ({ metadata }, event) =>
+      event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : ofCluster(metadata.name),
+    )
+    .watch(templates, all)
+    .watch(networks, ({ metadata }) => (metadata.labels?.[Labels.networkType] === NetworkType.pod ? all() : []));
+}
+
+function nodeCondition(node: Node | undefined, wanted: boolean): VirtualNodeCondition {
+  if (!wanted) return { type: "Node", status: "None", reason: "NoNode", message: "createNode is false" };
+  if (!node)
+    return { type: "Node", status: "Creating", reason: "Creating", message: "the node has not been created yet" };
+  return isNodeReady(node)
+    ? { type: "Node", status: "Running", reason: "NodeReady", message: "the node is ready" }
+    : { type: "Node", status: "Running", reason: "NodeNotReady", message: "the node is not ready" };
+}
+
+function nameOf({ metadata }: { metadata: { name?: string; namespace?: string } }): {
+  name: string;
+  namespace?: string;
+} {
+  return { name: metadata.name ?? "", namespace: metadata.namespace };
+}

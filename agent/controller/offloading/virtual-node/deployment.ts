@@ -1,0 +1,144 @@
+import type { Deployment } from "kubernetes-types/apps/v1";
+import type { Container, PodSpec } from "kubernetes-types/core/v1";
+import {
+  Labels,
+  LabelValues,
+  Ports,
+  VirtualNodeResource,
+  virtualKubeletDeploymentName,
+  type VirtualNode,
+  type VkOptionsTemplateSpec,
+} from "../../../api/index.js";
+import { ownerReference } from "../../../runtime/index.js";
+import type { ControllerConfig } from "../../context.js";
+
+/** What the virtual node's process is started from. What may change while it runs is not here: it reads that from its VirtualNode. */
+export interface VirtualKubeletInputs {
+  virtualNode: VirtualNode;
+  options: VkOptionsTemplateSpec;
+  config: Pick<ControllerConfig, "clusterId" | "namespace" | "image" | "imagePullPolicy" | "imagePullSecrets">;
+  /** This cluster's pod ranges. */
+  localPodCIDRs: string[];
+}
+
+/** Whether the virtual node has a Node: as it says itself, else as the options do. */
+export function createsNode({ spec }: VirtualNode, options: VkOptionsTemplateSpec): boolean {
+  return spec.createNode ?? options.createNode;
+}
+
+/** Labels by which the virtual node's pods are found. */
+export function selectorLabels(virtualNode: VirtualNode): Record<string, string> {
+  return {
+    [Labels.offloadingComponent]: LabelValues.virtualKubeletComponent,
+    [Labels.remoteClusterID]: virtualNode.spec.clusterID ?? "",
+    [Labels.virtualNode]: virtualNode.metadata.name ?? "",
+  };
+}
+
+/**
+ * The Deployment of a virtual node's process, computed from the VirtualNode and its options at each pass, so that changes of either reach it
+ * (offloading specification, §2.4). Capacity, labels, taints, classes and the offloading patch are no part of it: a
+ * change of those must not restart the process.
+ */
+export function deploymentOf(inputs: VirtualKubeletInputs): Deployment {
+  const { virtualNode, options } = inputs;
+  const { name = "", namespace } = virtualNode.metadata;
+  const matchLabels = selectorLabels(virtualNode);
+  const replicas = options.replicas ?? 1;
+  const labels = {
+    ...matchLabels,
+    [Labels.appName]: LabelValues.virtualKubeletComponent,
+    [Labels.appComponent]: "offloading",
+    [Labels.appPartOf]: LabelValues.partOf,
+    [Labels.appInstance]: name,
+  };
+  return {
+    metadata: {
+      name: virtualKubeletDeploymentName(name),
+      namespace,
+      labels,
+      ownerReferences: [ownerReference(VirtualNodeResource, virtualNode)],
+    },
+    spec: {
+      replicas,
+      selector: { matchLabels },
+      // Two processes of one node, overlapping in a roll-out, would both report it; replicas choose one by a lease.
+      strategy: { type: replicas > 1 ? "RollingUpdate" : "Recreate" },
+      template: {
+        metadata: { labels: { ...options.extraLabels, ...labels }, annotations: options.extraAnnotations },
+        spec: podSpecOf(inputs),
+      },
+    },
+  };
+}
+
+function podSpecOf(inputs: VirtualKubeletInputs): PodSpec {
+  const { virtualNode, options, config } = inputs;
+  const secrets = [...config.imagePullSecrets.map((name) => ({ name })), ...(options.imagePullSecrets ?? [])];
+  return {
+    serviceAccountName: virtualNode.metadata.name,
+    // The process has nothing to finish: its state is in the clusters.
+    terminationGracePeriodSeconds: 5,
+    containers: [containerOf(inputs)],
+    ...(secrets.length > 0 ? { imagePullSecrets: secrets } : {}),
+    ...(options.tolerations ? { tolerations: options.tolerations } : {}),
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: Labels.type, operator: "NotIn", values: [LabelValues.virtualNodeType] }] },
+          ],
+        },
+      },
+    },
+  };
+}
+
+function containerOf(inputs: VirtualKubeletInputs): Container {
+  const { virtualNode, options, config } = inputs;
+  const field = (name: string, fieldPath: string) => ({
+    name,
+    valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } },
+  });
+  return {
+    name: LabelValues.virtualKubeletComponent,
+    image: options.containerImage || config.image,
+    imagePullPolicy: options.pullPolicy || config.imagePullPolicy,
+    args: argumentsOf(inputs),
+    env: [
+      field("POD_IP", "status.podIP"),
+      field("POD_NAME", "metadata.name"),
+      field("POD_NAMESPACE", "metadata.namespace"),
+      { name: "VIRTUALNODE_NAME", value: virtualNode.metadata.name },
+    ],
+    ports: [{ name: "kubelet", containerPort: Ports.kubelet, protocol: "TCP" }],
+    // The kubelet's own API asks everyone for credentials, so only the port can be probed.
+    readinessProbe: { tcpSocket: { port: Ports.kubelet }, periodSeconds: 1, failureThreshold: 3 },
+    ...(options.resources ? { resources: options.resources } : {}),
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      runAsNonRoot: true,
+      runAsUser: 65532,
+    },
+  };
+}
+
+function argumentsOf({ virtualNode, options, config, localPodCIDRs }: VirtualKubeletInputs): string[] {
+  const { metadata, spec } = virtualNode;
+  const checksNetwork = !(spec.disableNetworkCheck ?? options.disableNetworkCheck);
+  return [
+    "virtual-node",
+    `--foreign-cluster-id=${spec.clusterID ?? ""}`,
+    `--nodename=${metadata.name ?? ""}`,
+    "--node-ip=$(POD_IP)",
+    `--tenant-namespace=${metadata.namespace ?? ""}`,
+    `--liqo-namespace=${config.namespace}`,
+    `--home-cluster-id=${config.clusterId}`,
+    `--foreign-kubeconfig-secret-name=${spec.kubeconfigSecretRef?.name ?? ""}`,
+    `--create-node=${createsNode(virtualNode, options)}`,
+    `--node-check-network=${checksNetwork}`,
+    ...[...localPodCIDRs].sort().map((cidr) => `--local-podcidr=${cidr}`),
+    ...(options.extraArgs ?? []),
+  ];
+}

@@ -1,0 +1,81 @@
+import type { Node, Pod } from "kubernetes-types/core/v1";
+import {
+  isConflict,
+  isNotFound,
+  KubeError,
+  NodeResource,
+  objectPath,
+  PodResource,
+  type KubeClient,
+} from "../../../runtime/index.js";
+
+/** How a drain stands. Pods are named "namespace/name". */
+export interface DrainProgress {
+  remaining: string[];
+  /** Pods that a PodDisruptionBudget keeps for now. */
+  blocked: string[];
+}
+
+export interface DrainOptions {
+  /** Delete without asking budgets and without waiting for the remote side. */
+  force: boolean;
+}
+
+/** Keeps new pods away. */
+export async function cordon(client: KubeClient, node: Node): Promise<void> {
+  if (node.spec?.unschedulable) return;
+  await client.mergePatch(NodeResource, { name: node.metadata?.name ?? "" }, { spec: { unschedulable: true } });
+}
+
+/**
+ * Asks every pod of a node to leave, all at once, and tells which are still there. DaemonSet and mirror pods are left alone: they belong to the
+ * node (offloading specification, §2.6).
+ */
+export async function evictPods(client: KubeClient, nodeName: string, { force }: DrainOptions): Promise<DrainProgress> {
+  const { items } = await client.list(PodResource, { fieldSelector: `spec.nodeName=${nodeName}` });
+  const leaving = items.filter((pod) => !isBoundToNode(pod));
+  const results = await Promise.all(leaving.map((pod) => (force ? remove(client, pod) : evict(client, pod))));
+  const names = (wanted: EvictionResult[]): string[] =>
+    leaving.filter((_, index) => wanted.includes(results[index] ?? "gone")).map(nameOf);
+  return { remaining: names(["leaving", "blocked"]), blocked: names(["blocked"]) };
+}
+
+type EvictionResult = "gone" | "leaving" | "blocked";
+
+async function evict(client: KubeClient, pod: Pod): Promise<EvictionResult> {
+  if (pod.metadata?.deletionTimestamp) return "leaving";
+  const { name = "", namespace, uid } = pod.metadata ?? {};
+  const body = {
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata: { name, namespace },
+    deleteOptions: { preconditions: { uid } },
+  };
+  const subject = `the eviction of pod ${namespace}/${name}`;
+  try {
+    await client.request("POST", objectPath(PodResource, { name, namespace }, "eviction"), { body, subject });
+    return "leaving";
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return "gone";
+    // 429: a budget has nothing to spare. 500: several budgets select the pod, which Kubernetes does not resolve.
+    if (error instanceof KubeError && (error.code === 429 || error.code === 500)) return "blocked";
+    throw error;
+  }
+}
+
+async function remove(client: KubeClient, pod: Pod): Promise<EvictionResult> {
+  const { name = "", namespace, uid } = pod.metadata ?? {};
+  await client.delete(PodResource, { name, namespace }, { uid, gracePeriodSeconds: 0 });
+  return "leaving";
+}
+
+function isBoundToNode({ metadata }: Pod): boolean {
+  const isMirror = metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
+  return (
+    isMirror || (metadata?.ownerReferences ?? []).some(({ kind, controller }) => controller && kind === "DaemonSet")
+  );
+}
+
+function nameOf({ metadata }: Pod): string {
+  return `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`;
+}

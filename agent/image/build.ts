@@ -1,0 +1,79 @@
+import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildAgentBundle } from "../../scripts/build.js";
+import { archiveStem, buildArchive, type BuiltImage } from "../../test/clusters/images/archive.js";
+import { ensureTool, toolVersion } from "../../test/clusters/index.js";
+import { run, tryRun } from "../../test/clusters/support/exec.js";
+import { cacheFolder, sha256, sha256File } from "../../test/clusters/support/files.js";
+import { which } from "../../test/clusters/support/packages.js";
+import { lineProgress, type Progress } from "../../test/clusters/support/progress.js";
+import { baseLayer, BUNDLE_PATH, bundleLayer } from "./files.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const DOCKERFILE = join(ROOT, "agent/image/Dockerfile");
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** The agent's image, tagged with the version of package.json. */
+export function agentImageRef(): string {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+  return `localhost/pulumi-liqo/agent:${version}`;
+}
+
+export interface AgentImageOptions {
+  /** A bundle, named agent.cjs, to be used instead of the agent's. */
+  bundle?: string;
+  progress?: Progress;
+}
+
+/**
+ * Bundles the agent and builds its image: by the Dockerfile where a Docker engine answers, else from this machine's
+ * Node and Debian's packages. The archive is kept by its content: an unchanged agent is not built again.
+ */
+export async function buildAgentImage(options: AgentImageOptions = {}): Promise<BuiltImage> {
+  const progress = options.progress ?? lineProgress();
+  const bundle = options.bundle ?? (await buildAgentBundle());
+  if (await dockerAnswers()) {
+    try {
+      return await buildWithDocker(bundle, progress);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      progress.note(`Docker could not build the agent's image, it is built from Debian's packages instead: ${reason}`);
+    }
+  }
+  const layers = [await baseLayer(await ensureTool("wireguard-go", { progress }), progress), await bundleLayer(bundle)];
+  const configuration = { entrypoint: ["/usr/bin/node", BUNDLE_PATH], env: { PATH } };
+  return buildArchive({ ref: agentImageRef(), layers, configuration }, progress);
+}
+
+async function dockerAnswers(): Promise<boolean> {
+  if (!which("docker")) return false;
+  return (await tryRun("docker", ["info", "--format", "{{.ID}}"], { timeout: 5_000 })).code === 0;
+}
+
+async function buildWithDocker(bundle: string, progress: Progress): Promise<BuiltImage> {
+  const ref = agentImageRef();
+  const wireguardGo = toolVersion("wireguard-go");
+  const key = sha256([ref, wireguardGo, await sha256File(DOCKERFILE), await sha256File(bundle)].join(" "));
+  const folder = join(cacheFolder(), "images");
+  const archive = join(folder, `${archiveStem(ref)}-docker-${key.slice(0, 16)}.tar`);
+  if (existsSync(archive)) return { ref, archive };
+  mkdirSync(folder, { recursive: true });
+  await progress.step(`image ${ref}, by Docker`, async () => {
+    const args = ["--file", DOCKERFILE, "--build-arg", `WIREGUARD_GO=${wireguardGo}`, "--tag", ref];
+    await run("docker", ["build", ...args, dirname(bundle)], { timeout: 30 * 60_000 });
+    await run("docker", ["save", "--output", `${archive}.tmp`, ref]);
+    renameSync(`${archive}.tmp`, archive);
+  });
+  return { ref, archive };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  buildAgentImage().then(
+    ({ archive }) => process.stdout.write(`${archive}\n`),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.exitCode = 1;
+    },
+  );
+}

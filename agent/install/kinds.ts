@@ -1,0 +1,29 @@
+import "../api/index.js";
+import { definedResources } from "../api/definition.js";
+import * as core from "../runtime/core-resources.js";
+import { apiVersionOf, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
+
+const RuntimeClassResource: ResourceType = {
+  group: "node.k8s.io",
+  version: "v1",
+  kind: "RuntimeClass",
+  plural: "runtimeclasses",
+  namespaced: false,
+};
+
+const keyOfType = (apiVersion: string, kind: string) => `${apiVersion}/${kind}`;
+
+/** The kind of a manifest. @throws Error for a kind that no installation has */
+export function resourceTypeOf(object: KubeObject): ResourceType {
+  types ??= new Map(
+    [...Object.values(core), RuntimeClassResource, ...definedResources()].map((type: ResourceType) => [
+      keyOfType(apiVersionOf(type), type.kind),
+      type,
+    ]),
+  );
+  const type = types.get(keyOfType(object.apiVersion ?? "", object.kind ?? ""));
+  if (!type) throw new Error(`no resource type for ${object.apiVersion ?? ""} ${object.kind ?? ""}`);
+  return type;
+}
+
+let types: Map<string, ResourceType> | undefined;

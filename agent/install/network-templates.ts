@@ -1,0 +1,190 @@
+import {
+  Annotations,
+  LabelValues,
+  Labels,
+  Names,
+  NetworkResource,
+  NetworkType,
+  WgGatewayClientResource,
+  WgGatewayClientTemplateResource,
+  WgGatewayServerResource,
+  WgGatewayServerTemplateResource,
+  podNetworkName,
+  reservedNetworkName,
+  type Network,
+  type WgGatewayClientTemplate,
+  type WgGatewayServerTemplate,
+} from "../api/index.js";
+import type { InstallInputs } from "./inputs.js";
+
+type NetworkInputs = Pick<
+  InstallInputs,
+  "namespace" | "podCIDRs" | "serviceCIDR" | "externalCIDR" | "internalCIDR" | "reservedSubnets"
+>;
+type TemplateInputs = Pick<InstallInputs, "namespace" | "image" | "imagePullPolicy" | "imagePullSecrets">;
+
+const DEFAULT_EXTERNAL = "10.70.0.0/16";
+const DEFAULT_INTERNAL = "10.80.0.0/16";
+
+/** The ranges that the cluster owns or keeps free (network specification, §2). Fixed ones come first, as others yield to them. */
+export function networkManifests(inputs: NetworkInputs): Network[] {
+  const { podCIDRs, serviceCIDR, externalCIDR, internalCIDR, reservedSubnets, namespace } = inputs;
+  const network = (name: string, type: string, cidr: string, labels: Record<string, string>, preAllocated?: number) =>
+    NetworkResource.build({
+      metadata: {
+        name,
+        namespace,
+        labels: { [Labels.networkType]: type, ...labels },
+        annotations: { [Annotations.preinstalled]: "true" },
+      },
+      spec: { cidr, ...(preAllocated === undefined ? {} : { preAllocated }) },
+    });
+  const shared = { [Labels.networkNotRemapped]: "true", [Labels.networkShared]: "true" };
+  // A range that was asked for must not move; the default one may.
+  const fixedIf = (given: string | undefined) => (given === undefined ? {} : { [Labels.networkNotRemapped]: "true" });
+  return [
+    ...podCIDRs.map((cidr) =>
+      network(podCIDRs.length === 1 ? Names.podNetwork : podNetworkName(cidr), NetworkType.pod, cidr, shared),
+    ),
+    network(Names.serviceNetwork, NetworkType.service, serviceCIDR, shared),
+    ...reservedSubnets.map((cidr) => network(reservedNetworkName(cidr), NetworkType.reserved, cidr, shared)),
+    // The first address stands for all sources that are not pods.
+    network(
+      Names.externalNetwork,
+      NetworkType.external,
+      externalCIDR ?? DEFAULT_EXTERNAL,
+      fixedIf(externalCIDR),
+      1,
+    ),
+    network(Names.internalNetwork, NetworkType.internal, internalCIDR ?? DEFAULT_INTERNAL, fixedIf(internalCIDR)),
+  ];
+}
+
+/** The default templates of gateways (network specification, §5.1, §5.3), which users may edit or copy. */
+export function gatewayTemplateManifests(
+  inputs: TemplateInputs,
+): [server: WgGatewayServerTemplate, client: WgGatewayClientTemplate] {
+  return [serverTemplate(inputs), clientTemplate(inputs)];
+}
+
+function serverTemplate(inputs: TemplateInputs): WgGatewayServerTemplate {
+  return WgGatewayServerTemplateResource.build({
+    metadata: { name: Names.gatewayServerTemplate, namespace: inputs.namespace },
+    spec: {
+      objectKind: { apiVersion: WgGatewayServerResource.apiVersion, kind: WgGatewayServerResource.kind },
+      template: {
+        metadata: METADATA,
+        spec: {
+          service: {
+            metadata: RESOURCE_METADATA,
+            spec: {
+              selector: { ...SELECTOR, [Labels.gatewayActive]: "true" },
+              type: "{{ .Spec.Endpoint.ServiceType }}",
+              ports: [
+                {
+                  name: "wireguard",
+                  protocol: "UDP",
+                  port: "{{ .Spec.Endpoint.Port }}",
+                  targetPort: "{{ .Spec.Endpoint.Port }}",
+                  "?nodePort": "{{ .Spec.Endpoint.NodePort }}",
+                },
+              ],
+              "?loadBalancerIP": "{{ .Spec.Endpoint.LoadBalancerIP }}",
+            },
+          },
+          deployment: deployment(inputs, ["--mode=server", "--listen-port={{ .Spec.Endpoint.Port }}"]),
+          secretRef: { name: "{{ .SecretName }}" },
+        },
+      },
+    },
+  });
+}
+
+function clientTemplate(inputs: TemplateInputs): WgGatewayClientTemplate {
+  return WgGatewayClientTemplateResource.build({
+    metadata: { name: Names.gatewayClientTemplate, namespace: inputs.namespace },
+    spec: {
+      objectKind: { apiVersion: WgGatewayClientResource.apiVersion, kind: WgGatewayClientResource.kind },
+      template: {
+        metadata: METADATA,
+        spec: {
+          deployment: deployment(inputs, [
+            "--mode=client",
+            "--endpoint-addresses={{ range .Spec.Endpoint.Addresses }}{{ . }},{{ end }}",
+            "--endpoint-port={{ .Spec.Endpoint.Port }}",
+          ]),
+          secretRef: { name: "{{ .SecretName }}" },
+        },
+      },
+    },
+  });
+}
+
+const METADATA = { name: "{{ .Name }}", namespace: "{{ .Namespace }}" };
+
+const SELECTOR = {
+  [Labels.appName]: "{{ .Name }}",
+  [Labels.networkingComponent]: LabelValues.gatewayComponent,
+  [Labels.gatewayName]: "{{ .Name }}",
+  [Labels.gatewayNamespace]: "{{ .Namespace }}",
+};
+
+const LABELS = { ...SELECTOR, [Labels.remoteClusterID]: "{{ .ClusterID }}" };
+const RESOURCE_METADATA = { name: "gw-{{ .Name }}", namespace: "{{ .Namespace }}", labels: LABELS };
+const KEYS_VOLUME = "wireguard-keys";
+
+function deployment(inputs: TemplateInputs, roleArguments: string[]): object {
+  const { imagePullSecrets } = inputs;
+  return {
+    metadata: RESOURCE_METADATA,
+    spec: {
+      replicas: 1,
+      // Two gateways of one link at a time would fight for the peer.
+      strategy: { type: "Recreate" },
+      selector: { matchLabels: SELECTOR },
+      template: {
+        metadata: { labels: { ...LABELS, [Labels.gatewayActive]: "true" } },
+        spec: {
+          serviceAccountName: "{{ .Name }}",
+          terminationGracePeriodSeconds: 5,
+          ...(imagePullSecrets.length > 0 ? { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) } : {}),
+          affinity: { nodeAffinity: physicalNodesOnly() },
+          containers: [container(inputs, roleArguments)],
+          volumes: [{ name: KEYS_VOLUME, secret: { secretName: "{{ .SecretName }}", defaultMode: 0o400 } }],
+        },
+      },
+    },
+  };
+}
+
+function container({ image, imagePullPolicy }: TemplateInputs, roleArguments: string[]): object {
+  return {
+    name: "gateway",
+    image,
+    imagePullPolicy,
+    args: [
+      "gateway",
+      "--name={{ .Name }}",
+      "--namespace={{ .Namespace }}",
+      "--remote-cluster-id={{ .ClusterID }}",
+      "--gateway-uid={{ .GatewayUID }}",
+      "--mtu={{ .Spec.MTU }}",
+      ...roleArguments,
+    ],
+    env: [
+      { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+    ],
+    resources: { requests: { cpu: "20m", memory: "64Mi" } },
+    // Kernel settings of the pod's network namespace, and a TUN device where the kernel has no WireGuard.
+    securityContext: { privileged: true },
+    volumeMounts: [{ name: KEYS_VOLUME, mountPath: "/etc/wireguard/keys", readOnly: true }],
+  };
+}
+
+function physicalNodesOnly(): object {
+  const expression = { key: Labels.type, operator: "NotIn", values: [LabelValues.virtualNodeType] };
+  return {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [expression] }] },
+  };
+}

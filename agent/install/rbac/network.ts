@@ -1,0 +1,75 @@
+import type { PolicyRule } from "kubernetes-types/rbac/v1";
+import { IPAM, NETWORKING, Names } from "../../api/index.js";
+
+const READ = ["get", "list", "watch"];
+const WRITE = ["get", "list", "watch", "create", "update", "patch", "delete"];
+
+/** What the controller's network area needs. */
+export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
+  // Allocation of ranges and addresses, and the objects made for each remote range and borrowed address.
+  { apiGroups: [IPAM.group], resources: ["networks", "networks/status", "ips", "ips/status"], verbs: WRITE },
+  {
+    // Ranges exchanged with peers, gateways and the links between nodes and gateways.
+    apiGroups: [NETWORKING.group],
+    resources: [
+      "configurations",
+      "configurations/status",
+      "gatewayservers",
+      "gatewayservers/status",
+      "gatewayclients",
+      "gatewayclients/status",
+      "wggatewayservers",
+      "wggatewayservers/status",
+      "wggatewayclients",
+      "wggatewayclients/status",
+      "internalnodes",
+      "internalnodes/status",
+      "internalfabrics",
+      "genevetunnels",
+    ],
+    verbs: WRITE,
+  },
+  // What gateways are made from.
+  { apiGroups: [NETWORKING.group], resources: ["wggatewayservertemplates", "wggatewayclienttemplates"], verbs: READ },
+  // Each gateway's workload, identity, exposure and keys.
+  { apiGroups: ["apps"], resources: ["deployments"], verbs: WRITE },
+  { apiGroups: [""], resources: ["serviceaccounts", "services", "secrets"], verbs: WRITE },
+  { apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterrolebindings"], verbs: WRITE },
+  // A gateway's ServiceAccount is bound to this role only.
+  {
+    apiGroups: ["rbac.authorization.k8s.io"],
+    resources: ["clusterroles"],
+    resourceNames: [Names.gatewayRole],
+    verbs: ["bind"],
+  },
+  // Services of borrowed addresses.
+  { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: WRITE },
+  // Where gateways run, their addresses, and the addresses of offloaded pods.
+  { apiGroups: [""], resources: ["nodes", "pods"], verbs: READ },
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** What a gateway needs; bound in the whole cluster, as links to nodes and borrowed addresses are not in its namespace. */
+export const GATEWAY_RULES: PolicyRule[] = [
+  // The peer's key and ranges, and the links to the nodes.
+  {
+    apiGroups: [NETWORKING.group],
+    resources: ["publickeies", "configurations", "internalnodes", "internalfabrics", "genevetunnels"],
+    verbs: READ,
+  },
+  // The state of the tunnel, told to others.
+  { apiGroups: [NETWORKING.group], resources: ["connections"], verbs: ["get", "list", "watch", "create", "update", "patch"] },
+  { apiGroups: [NETWORKING.group], resources: ["connections/status"], verbs: ["get", "update", "patch"] },
+  // Addresses lent to peers.
+  { apiGroups: [IPAM.group], resources: ["ips"], verbs: READ },
+  // Which pod ranges, or which pods, are on which node.
+  { apiGroups: [""], resources: ["nodes", "pods"], verbs: READ },
+];
+
+/** What the node agent needs. */
+export const FABRIC_RULES: PolicyRule[] = [
+  // The links to the gateways.
+  { apiGroups: [NETWORKING.group], resources: ["internalnodes", "internalfabrics", "genevetunnels"], verbs: READ },
+  // The cluster's own pod ranges, and addresses that need masquerading.
+  { apiGroups: [IPAM.group], resources: ["networks", "ips"], verbs: READ },
+];

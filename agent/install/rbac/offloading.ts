@@ -1,0 +1,115 @@
+import type { PolicyRule } from "kubernetes-types/rbac/v1";
+import { Names } from "../../api/names.js";
+
+const READ = ["get", "list", "watch"];
+
+/** What the controller's offloading part uses, cluster-wide. Each rule says why. */
+export const OFFLOADING_CONTROLLER_RULES: PolicyRule[] = [
+  // Slices and their identities tell which virtual nodes there are to be.
+  { apiGroups: ["authentication.liqo.io"], resources: ["resourceslices", "identities"], verbs: READ },
+  // A VirtualNode is owned by its slice, and blocks its deletion.
+  { apiGroups: ["authentication.liqo.io"], resources: ["resourceslices/finalizers"], verbs: ["update"] },
+  // Made from slices; a finalizer and conditions are written.
+  {
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["virtualnodes"],
+    verbs: [...READ, "create", "update", "patch"],
+  },
+  {
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["virtualnodes/status", "namespacemaps/status", "namespaceoffloadings/status", "shadowpods/status"],
+    verbs: ["get", "update", "patch"],
+  },
+  // Deployments, pods and slices are owned by these, and block their deletion.
+  {
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["virtualnodes/finalizers", "shadowpods/finalizers", "shadowendpointslices/finalizers"],
+    verbs: ["update"],
+  },
+  // One towards each provider; entries of offloaded namespaces; the finalizer of the provider's copies.
+  {
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["namespacemaps"],
+    verbs: [...READ, "create", "update", "patch", "delete"],
+  },
+  { apiGroups: ["offloading.liqo.io"], resources: ["namespaceoffloadings"], verbs: [...READ, "update", "patch"] },
+  {
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["shadowpods", "shadowendpointslices", "vkoptionstemplates"],
+    verbs: READ,
+  },
+  // Which addresses and pod ranges there are, and whether a peer can be reached.
+  { apiGroups: ["networking.liqo.io"], resources: ["configurations"], verbs: READ },
+  { apiGroups: ["ipam.liqo.io"], resources: ["networks"], verbs: READ },
+  { apiGroups: ["core.liqo.io"], resources: ["foreignclusters"], verbs: READ },
+  // The virtual nodes' processes.
+  {
+    apiGroups: ["apps"],
+    resources: ["deployments"],
+    verbs: [...READ, "create", "update", "patch", "delete"],
+  },
+  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "update", "patch", "delete"] },
+  {
+    apiGroups: ["rbac.authorization.k8s.io"],
+    resources: ["clusterrolebindings"],
+    verbs: ["get", "create", "update", "patch", "delete"],
+  },
+  // The consumer's rights in the namespaces it is given.
+  { apiGroups: ["rbac.authorization.k8s.io"], resources: ["rolebindings"], verbs: [...READ, "create"] },
+  // Bound without holding their rules: these two and no other.
+  {
+    apiGroups: ["rbac.authorization.k8s.io"],
+    resources: ["clusterroles"],
+    resourceNames: [Names.virtualKubeletLocalRole, Names.virtualKubeletRemoteRole],
+    verbs: ["bind"],
+  },
+  // Virtual Nodes are cordoned when they drain, and deleted at their end.
+  { apiGroups: [""], resources: ["nodes"], verbs: [...READ, "patch", "delete"] },
+  // Pods of ShadowPods are made; pods of unreachable nodes labelled; pods of a dead peer deleted.
+  { apiGroups: [""], resources: ["pods"], verbs: [...READ, "create", "patch", "delete"] },
+  // A drain asks disruption budgets.
+  { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
+  // Offloaded namespaces are labelled; remote namespaces made and deleted.
+  { apiGroups: [""], resources: ["namespaces"], verbs: [...READ, "create", "patch", "delete"] },
+  // Made from ShadowEndpointSlices; with their endpoints, which the API server guards by a right of its own on some platforms.
+  {
+    apiGroups: ["discovery.k8s.io"],
+    resources: ["endpointslices"],
+    verbs: [...READ, "create", "update", "patch", "delete"],
+  },
+  { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices/restricted"], verbs: ["create"] },
+  // What happened, on the objects that people look at.
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** What the webhooks use, cluster-wide. */
+export const WEBHOOK_RULES: PolicyRule[] = [
+  // What requests are judged by.
+  {
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["namespaceoffloadings", "quotas", "shadowpods", "virtualnodes", "vkoptionstemplates"],
+    verbs: READ,
+  },
+  { apiGroups: ["authentication.liqo.io"], resources: ["tenants", "resourceslices"], verbs: READ },
+  { apiGroups: [""], resources: ["namespaces", "nodes"], verbs: READ },
+  // The authority is written into the configurations that are labelled for it; list and watch cannot be limited by name.
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    verbs: ["list", "watch"],
+  },
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    resourceNames: [Names.webhookConfiguration],
+    verbs: ["get", "patch"],
+  },
+  // The Secret with the webhooks' certificates. Creating cannot be limited by name.
+  { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+  {
+    apiGroups: [""],
+    resources: ["secrets"],
+    resourceNames: [Names.webhookSecret],
+    verbs: ["get", "list", "watch", "update"],
+  },
+];

@@ -1,0 +1,168 @@
+import type {
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  RuleWithOperations,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+} from "kubernetes-types/admissionregistration/v1";
+import type { Service } from "kubernetes-types/core/v1";
+import type { LabelSelector } from "kubernetes-types/meta/v1";
+import {
+  ConfigurationResource,
+  ForeignClusterResource,
+  Labels,
+  Names,
+  NamespaceOffloadingResource,
+  Ports,
+  ResourceSliceResource,
+  ShadowPodResource,
+  TenantResource,
+  VirtualNodeResource,
+} from "../api/index.js";
+import { WebhookPaths } from "../controller/webhooks/paths.js";
+import { PodResource } from "../runtime/core-resources.js";
+import type { ResourceType } from "../runtime/resource-type.js";
+
+export interface WebhookInputs {
+  /** The agent's namespace. */
+  namespace: string;
+  /** Where webhooks are served instead of the Service, for instance "https://127.0.0.1:9443". */
+  url?: string;
+}
+
+interface WebhookRule {
+  name: string;
+  path: string;
+  type: ResourceType;
+  operations?: ("CREATE" | "UPDATE")[];
+  /** Objects labelled liqo.io/webhook-skip=true are left out. */
+  skippable?: boolean;
+}
+
+const MUTATING: WebhookRule[] = [
+  { name: "shadowpod.mutate.liqo.io", path: WebhookPaths.mutateShadowPods, type: ShadowPodResource },
+  { name: "fc.mutate.liqo.io", path: WebhookPaths.foreignCluster, type: ForeignClusterResource, skippable: true },
+  {
+    name: "virtualnode.mutate.liqo.io",
+    path: WebhookPaths.mutateVirtualNodes,
+    type: VirtualNodeResource,
+    skippable: true,
+  },
+  { name: "configuration.mutate.liqo.io", path: WebhookPaths.mutateConfigurations, type: ConfigurationResource },
+  { name: "tenant.mutate.liqo.io", path: WebhookPaths.mutateTenants, type: TenantResource, skippable: true },
+];
+
+const VALIDATING: WebhookRule[] = [
+  { name: "shadowpod.validate.liqo.io", path: WebhookPaths.validateShadowPods, type: ShadowPodResource },
+  {
+    name: "virtualnode.validate.liqo.io",
+    path: WebhookPaths.validateVirtualNodes,
+    type: VirtualNodeResource,
+    operations: ["CREATE"],
+    skippable: true,
+  },
+  { name: "configuration.validate.liqo.io", path: WebhookPaths.validateConfigurations, type: ConfigurationResource },
+  { name: "tenant.validate.liqo.io", path: WebhookPaths.validateTenants, type: TenantResource, skippable: true },
+  { name: "resourceslice.validate.liqo.io", path: WebhookPaths.resourceSlices, type: ResourceSliceResource },
+  {
+    name: "nsoff.validate.liqo.io",
+    path: WebhookPaths.namespaceOffloading,
+    type: NamespaceOffloadingResource,
+    skippable: true,
+  },
+];
+
+/**
+ * The webhook Service and configurations. They fail closed, for Liqo's own kinds and for pods of offloaded namespaces only; deleting is never asked
+ * about. The controller writes its authority into those labelled liqo.io/webhook=true.
+ */
+export function webhookManifests(
+  inputs: WebhookInputs,
+): [Service, MutatingWebhookConfiguration, ValidatingWebhookConfiguration] {
+  const metadata = {
+    name: Names.webhookConfiguration,
+    labels: { [Labels.webhook]: "true", [Labels.appName]: "webhook", [Labels.appPartOf]: "liqo" },
+  };
+  return [
+    webhookService(inputs.namespace),
+    {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "MutatingWebhookConfiguration",
+      metadata,
+      webhooks: [podWebhook(inputs), ...MUTATING.map((rule) => webhook(inputs, rule))],
+    },
+    {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata,
+      webhooks: VALIDATING.map((rule) => webhook(inputs, rule)),
+    },
+  ];
+}
+
+function webhookService(namespace: string): Service {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      name: Names.webhookService,
+      namespace,
+      labels: { [Labels.appName]: "webhook", [Labels.appPartOf]: "liqo" },
+    },
+    spec: {
+      selector: { [Labels.appName]: "controller-manager", [Labels.appComponent]: "controller-manager" },
+      ports: [{ name: "https", port: 443, targetPort: Ports.webhook, protocol: "TCP" }],
+    },
+  };
+}
+
+/** Pods of offloaded namespaces, never those of the cluster's or the agent's own, which webhooks themselves depend on. */
+function podWebhook(inputs: WebhookInputs): MutatingWebhook {
+  return {
+    ...webhook(inputs, {
+      name: "pod.mutate.liqo.io",
+      path: WebhookPaths.pod,
+      type: PodResource,
+      operations: ["CREATE"],
+    }),
+    namespaceSelector: {
+      matchLabels: { [Labels.schedulingEnabled]: "true" },
+      matchExpressions: [
+        { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", inputs.namespace] },
+      ],
+    },
+  };
+}
+
+function webhook(inputs: WebhookInputs, rule: WebhookRule): MutatingWebhook & ValidatingWebhook {
+  return {
+    name: rule.name,
+    admissionReviewVersions: ["v1"],
+    clientConfig: inputs.url
+      ? { url: `${inputs.url}${rule.path}` }
+      : { service: { name: Names.webhookService, namespace: inputs.namespace, path: rule.path, port: 443 } },
+    rules: [resourceRule(rule)],
+    failurePolicy: "Fail",
+    sideEffects: "None",
+    timeoutSeconds: 10,
+    matchPolicy: "Equivalent",
+    ...(rule.skippable ? { objectSelector: notSkipped() } : {}),
+  };
+}
+
+/** The published types leave two fields of a rule out. */
+type ResourceRule = RuleWithOperations & { resources: string[]; scope: string };
+
+function resourceRule({ type, operations = ["CREATE", "UPDATE"] }: WebhookRule): ResourceRule {
+  return {
+    apiGroups: [type.group],
+    apiVersions: [type.version],
+    resources: [type.plural],
+    operations,
+    scope: type.namespaced ? "Namespaced" : "Cluster",
+  };
+}
+
+function notSkipped(): LabelSelector {
+  return { matchExpressions: [{ key: Labels.webhookSkip, operator: "NotIn", values: ["true"] }] };
+}

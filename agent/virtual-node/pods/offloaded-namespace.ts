@@ -1,0 +1,45 @@
+import type { Pod, Secret } from "kubernetes-types/core/v1";
+import { Labels, ShadowPodResource, type ShadowPod } from "../../api/index.js";
+import { Informer, PodResource } from "../../runtime/index.js";
+import type { NamespacePair, VirtualNodeContext } from "../context.js";
+import type { TokenSecrets } from "../service-accounts/token-secrets.js";
+
+/** What this node has in one namespace of the provider. */
+export interface OffloadedNamespace {
+  pair: NamespacePair;
+  shadowPods: Informer<ShadowPod>;
+  pods: Informer<Pod>;
+  tokens: Informer<Secret>;
+}
+
+/** Watches of this node's objects in a mapped namespace; specs are not kept, as nothing here reads them. */
+export function watchNamespace(
+  context: VirtualNodeContext,
+  pair: NamespacePair,
+  tokens: TokenSecrets,
+): OffloadedNamespace {
+  const { remote, config, logger } = context;
+  const options = {
+    namespace: pair.remote,
+    labelSelector: `${Labels.offloadingOrigin}=${config.homeClusterId},${Labels.offloadingNodeName}=${config.nodeName}`,
+    logger,
+  };
+  return {
+    pair,
+    shadowPods: new Informer(remote, ShadowPodResource, { ...options, trim: (pod) => ({ ...pod, spec: {} }) }),
+    pods: new Informer(remote, PodResource, { ...options, trim: ({ spec: _, ...pod }) => pod }),
+    tokens: tokens.informer(pair),
+  };
+}
+
+/** What can be done with an informer of any kind. */
+export interface AnyInformer {
+  readonly hasSynced: boolean;
+  start(): unknown;
+  stop(): Promise<void>;
+  onSync(listener: () => void): unknown;
+}
+
+export function informersOf({ shadowPods, pods, tokens }: OffloadedNamespace): AnyInformer[] {
+  return [shadowPods, pods, tokens];
+}

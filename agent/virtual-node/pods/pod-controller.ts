@@ -1,0 +1,315 @@
+import type { Pod } from "kubernetes-types/core/v1";
+import { Labels, ShadowPodResource, type ShadowPod } from "../../api/index.js";
+import {
+  Controller,
+  Informer,
+  PodResource,
+  TerminalError,
+  isAlreadyExists,
+  isConflict,
+  isDeleting,
+  isNotFound,
+  messageOf,
+  splitKey,
+  type ReconcileResult,
+} from "../../runtime/index.js";
+import { FIELD_MANAGER, REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
+import type { NamespaceActivity, NamespaceManager } from "../namespaces/namespace-manager.js";
+import { isReflected } from "../reflection/reflected-metadata.js";
+import { TokenSecrets } from "../service-accounts/token-secrets.js";
+import { REMOTE_POD_REPLACED, endedStatus, isGivenUp, notOffloadedStatus } from "./fallback-status.js";
+import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
+import { isTerminalPhase, localPodStatus, notReadyStatus, podStatusPatch } from "./pod-status.js";
+import { RestartCounts } from "./restart-counts.js";
+import { forgeShadowPod, isOfEarlierPod, isPodOf, shadowPodMetadata, shadowPodPatch } from "./shadow-pod.js";
+import { revivesContainers } from "./terminated-containers.js";
+
+const WORKERS = 10;
+/** How soon a pod is looked at again whose namespace may yet be offloaded. */
+const UNSETTLED_MS = 1_000;
+
+/**
+ * Runs this node's pods at the provider. Watches: local pods bound to the node; per offloaded namespace the ShadowPods,
+ * pods and token Secrets that carry this node's name. Owns: the ShadowPods and token Secrets. Writes: the local pods'
+ * status and label `liqo.io/shadowPod`, and deletes them once nothing is left at the provider.
+ */
+export class PodController {
+  readonly name = "pods";
+  /** Local pods of this node. */
+  readonly pods: Informer<Pod>;
+  private readonly controller: Controller;
+  private readonly offloaded = new Map<string, OffloadedNamespace>();
+  private readonly tokens: TokenSecrets;
+  private readonly restarts = new RestartCounts();
+
+  constructor(
+    private readonly context: VirtualNodeContext,
+    private readonly namespaces: NamespaceManager,
+  ) {
+    const { local, config, logger } = context;
+    this.tokens = new TokenSecrets(context);
+    this.pods = new Informer(local, PodResource, { fieldSelector: `spec.nodeName=${config.nodeName}`, logger });
+    this.controller = new Controller({
+      name: this.name,
+      workers: WORKERS,
+      logger,
+      reconcile: (key) => this.reconcile(key),
+    });
+    this.controller.watch(this.pods);
+    this.pods.onEvent(({ type, object }) => {
+      if (type === "deleted") this.forget(object.metadata?.uid ?? "");
+    });
+    namespaces.add((pair) => this.offload(pair));
+    namespaces.onChange((namespace) => this.enqueueAll(namespace));
+    const { configurations, foreignClusters, virtualNodes } = context.state;
+    // Addresses are translated, and metadata filtered, by what these say.
+    configurations.onEvent(() => this.enqueueAll());
+    foreignClusters.onEvent(() => this.enqueueAll());
+    virtualNodes.onEvent(() => this.enqueueAll());
+  }
+
+  async start(): Promise<void> {
+    this.pods.start();
+    await this.pods.waitForSync();
+    this.controller.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.controller.stop();
+    await this.pods.stop();
+  }
+
+  /** What this node has at the provider for one local namespace. */
+  offloadedNamespace(localNamespace: string): OffloadedNamespace | undefined {
+    return this.offloaded.get(localNamespace);
+  }
+
+  private offload(pair: NamespacePair): NamespaceActivity {
+    const offloaded = watchNamespace(this.context, pair, this.tokens);
+    const keyOf = (name: string | undefined): string[] => (name ? [`${pair.local}/${name}`] : []);
+    this.controller
+      .watch(offloaded.shadowPods, ({ metadata }) => keyOf(metadata.name))
+      .watch(offloaded.pods, ({ metadata }) => keyOf(metadata?.name))
+      .watch(offloaded.tokens, (secret) => keyOf(TokenSecrets.podNameOf(secret)));
+    this.offloaded.set(pair.local, offloaded);
+    const informers = informersOf(offloaded);
+    // Nothing is decided before all three have been listed; then everything is looked at, also what is at the provider only.
+    const enqueueAll = (): void => {
+      this.enqueueAll(pair.local);
+      const remoteOnly = [
+        ...offloaded.shadowPods.list().map(({ metadata }) => metadata.name),
+        ...offloaded.tokens.list().map((secret) => TokenSecrets.podNameOf(secret)),
+      ];
+      for (const key of remoteOnly.flatMap(keyOf)) this.controller.enqueue(key);
+    };
+    for (const informer of informers) {
+      informer.onSync(enqueueAll);
+      informer.start();
+    }
+    return {
+      stop: async () => {
+        this.offloaded.delete(pair.local);
+        await Promise.all(informers.map((informer) => informer.stop()));
+      },
+    };
+  }
+
+  private enqueueAll(namespace?: string): void {
+    const pods = namespace === undefined ? this.pods.list() : this.pods.inNamespace(namespace);
+    for (const { metadata } of pods) this.controller.enqueue(`${metadata?.namespace}/${metadata?.name}`);
+  }
+
+  private forget(uid: string): void {
+    this.restarts.forget(uid);
+    this.tokens.forget(uid);
+  }
+
+  private async reconcile(key: string): Promise<ReconcileResult | void> {
+    const { namespace = "", name } = splitKey(key);
+    const pod = this.pods.get(key);
+    const offloaded = this.offloaded.get(namespace);
+    if (!offloaded) return pod ? this.handleNotOffloaded(pod) : undefined;
+    // Every informer that comes to life enqueues the namespace's pods.
+    if (!informersOf(offloaded).every((informer) => informer.hasSynced)) return;
+    const shadow = offloaded.shadowPods.find(offloaded.pair.remote, name);
+    if (!pod) return this.removeRemote(name, shadow, offloaded);
+    if (isDeleting(pod)) return this.finalize(pod, shadow, offloaded);
+    if (isGivenUp(pod)) return this.removeRemote(name, shadow, offloaded);
+    // Ended is ended, whatever the provider does with its copy: a finished job must not run again.
+    if (isTerminalPhase(pod.status?.phase)) return;
+    if (shadow && isOfEarlierPod(shadow, pod)) return isDeleting(shadow) ? undefined : this.deleteShadow(shadow);
+    return this.run(pod, shadow, this.remotePod(name, shadow, offloaded), offloaded);
+  }
+
+  /** A pod that is to run: ShadowPod, tokens and label there, status here. */
+  private async run(
+    pod: Pod,
+    shadow: ShadowPod | undefined,
+    remotePod: Pod | undefined,
+    offloaded: OffloadedNamespace,
+  ): Promise<ReconcileResult | void> {
+    const terminal = isTerminalPhase(shadow?.status?.phase);
+    const [, refreshInMs] = await Promise.all([
+      this.label(pod),
+      terminal ? undefined : this.tokens.ensure(pod, offloaded.pair, offloaded.tokens),
+      shadow ? this.updateShadow(pod, shadow, offloaded) : this.createShadow(pod, offloaded),
+    ]);
+    await this.copyStatus(pod, remotePod, shadow);
+    return refreshInMs === undefined ? undefined : { requeueAfterMs: refreshInMs };
+  }
+
+  private async createShadow(pod: Pod, { pair, shadowPods }: OffloadedNamespace): Promise<void> {
+    const { remote, config, state, recorder } = this.context;
+    const addresses = state.apiServerAddresses;
+    const shadow = forgeShadowPod(pod, {
+      config,
+      remoteNamespace: pair.remote,
+      patch: state.offloadingPatch,
+      apiServer: addresses.length > 0 ? { addresses, port: config.apiServerPort } : undefined,
+    });
+    try {
+      const options = { fieldManager: REFLECTION_FIELD_MANAGER };
+      shadowPods.observe(await remote.create(ShadowPodResource, shadow, options));
+      recorder.normal(PodResource, pod, "SuccessfulReflection", `offloaded to cluster ${config.foreignClusterId}`);
+    } catch (error) {
+      if (isAlreadyExists(error)) return this.refuseForeign(pod, pair);
+      if (!isConflict(error)) recorder.warning(PodResource, pod, "FailedReflection", messageOf(error));
+      throw error;
+    }
+  }
+
+  /** A ShadowPod of that name is there but not in our cache: either another's, or ours and not yet told. */
+  private async refuseForeign(pod: Pod, pair: NamespacePair): Promise<void> {
+    const { remote, config, recorder } = this.context;
+    const name = pod.metadata?.name ?? "";
+    const found = await remote.get(ShadowPodResource, { name, namespace: pair.remote });
+    const reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
+    if (!found || isReflected(found.metadata, reflection)) {
+      throw new Error(`ShadowPod ${pair.remote}/${name} is about to appear or go`);
+    }
+    const message = `ShadowPod ${pair.remote}/${name} already exists in cluster ${config.foreignClusterId} and was not made from this pod`;
+    recorder.warning(PodResource, pod, "FailedReflection", message);
+    throw new TerminalError(message);
+  }
+
+  private async updateShadow(pod: Pod, shadow: ShadowPod, { shadowPods }: OffloadedNamespace): Promise<void> {
+    const { remote, config, state } = this.context;
+    if (pod.metadata?.labels?.[Labels.remoteUnavailable] === "true") return;
+    const patch = shadowPodPatch(shadow.metadata, shadowPodMetadata(pod, config, state.offloadingPatch));
+    if (!patch) return;
+    const { name = "", namespace } = shadow.metadata;
+    const options = { fieldManager: REFLECTION_FIELD_MANAGER };
+    shadowPods.observe(await remote.mergePatch(ShadowPodResource, { name, namespace }, patch, options));
+  }
+
+  private async copyStatus(pod: Pod, remotePod: Pod | undefined, shadow: ShadowPod | undefined): Promise<void> {
+    const { config, state } = this.context;
+    if (remotePod) {
+      if (revivesContainers(pod, remotePod)) {
+        const message = "the provider has made the pod anew, which its restart policy does not allow";
+        return this.writeStatus(pod, endedStatus(pod, { phase: "Failed", reason: REMOTE_POD_REPLACED, message }));
+      }
+      const restartOffset = this.restarts.offset(pod, remotePod);
+      const options = { hostIP: config.nodeIp, translate: (ip: string) => state.translate(ip), restartOffset };
+      return this.writeStatus(pod, localPodStatus(pod, remotePod, options));
+    }
+    if (!shadow) return;
+    const phase = shadow.status?.phase;
+    if (isTerminalPhase(phase)) {
+      const message = "the remote pod has ended and is gone";
+      return this.writeStatus(pod, endedStatus(pod, { phase, reason: "RemotePodTerminated", message }));
+    }
+    return this.writeStatus(pod, notReadyStatus(pod, "RemotePodMissing", "the remote pod is gone for the moment"));
+  }
+
+  private async writeStatus(pod: Pod, status: NonNullable<Pod["status"]>): Promise<void> {
+    const patch = podStatusPatch(pod, status);
+    if (!patch) return;
+    const { local, recorder } = this.context;
+    const { name = "", namespace } = pod.metadata ?? {};
+    try {
+      const options = { subresource: "status", fieldManager: FIELD_MANAGER } as const;
+      this.pods.observe(await local.mergePatch(PodResource, { name, namespace }, patch, options));
+    } catch (error) {
+      // The pod has gone, or another has its name: the watch will tell.
+      if (isNotFound(error) || isConflict(error)) return;
+      recorder.warning(PodResource, pod, "FailedReflection", `status not taken: ${messageOf(error)}`);
+      throw error;
+    }
+  }
+
+  private async label(pod: Pod): Promise<void> {
+    if (pod.metadata?.labels?.[Labels.shadowPod] === "true") return;
+    const { name = "", namespace = "" } = pod.metadata ?? {};
+    const metadata = { name, namespace, uid: pod.metadata?.uid, labels: { [Labels.shadowPod]: "true" } };
+    try {
+      const options = { fieldManager: REFLECTION_FIELD_MANAGER };
+      this.pods.observe(await this.context.local.apply(PodResource, { metadata }, options));
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  /** The local pod is being deleted: the provider's first, and the local one when nothing is left there. */
+  private async finalize(
+    pod: Pod,
+    shadow: ShadowPod | undefined,
+    offloaded: OffloadedNamespace,
+  ): Promise<ReconcileResult | void> {
+    const name = pod.metadata?.name ?? "";
+    const remotePod = offloaded.pods.find(offloaded.pair.remote, name);
+    if (shadow || remotePod) {
+      if (shadow && !isDeleting(shadow)) await this.deleteShadow(shadow);
+      if (remotePod && !isTerminalPhase(pod.status?.phase)) await this.copyStatus(pod, remotePod, shadow);
+      return;
+    }
+    await this.tokens.remove(name, offloaded.pair, offloaded.tokens);
+    await this.deleteLocal(pod);
+  }
+
+  private async removeRemote(
+    name: string,
+    shadow: ShadowPod | undefined,
+    { pair, tokens }: OffloadedNamespace,
+  ): Promise<void> {
+    await Promise.all([
+      shadow && !isDeleting(shadow) ? this.deleteShadow(shadow) : undefined,
+      this.tokens.remove(name, pair, tokens),
+    ]);
+  }
+
+  private async deleteShadow(shadow: ShadowPod): Promise<void> {
+    const { name = "", namespace, uid } = shadow.metadata;
+    await this.context.remote.delete(ShadowPodResource, { name, namespace }, { uid });
+  }
+
+  private async deleteLocal(pod: Pod): Promise<void> {
+    const { name = "", namespace, uid } = pod.metadata ?? {};
+    try {
+      await this.context.local.delete(PodResource, { name, namespace }, { uid, gracePeriodSeconds: 0 });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  }
+
+  /** What the provider runs for the ShadowPod there is now, not for one before it. */
+  private remotePod(name: string, shadow: ShadowPod | undefined, offloaded: OffloadedNamespace): Pod | undefined {
+    const pod = offloaded.pods.find(offloaded.pair.remote, name);
+    return pod && shadow && isPodOf(pod, shadow) ? pod : undefined;
+  }
+
+  /** Bound to this node, but its namespace is not offloaded (offloading specification, §6.2). */
+  private async handleNotOffloaded(pod: Pod): Promise<ReconcileResult | void> {
+    const { recorder } = this.context;
+    const standing = this.namespaces.standingOf(pod.metadata?.namespace ?? "");
+    if (standing === "active") return;
+    const phase = pod.status?.phase;
+    if (!isDeleting(pod) && isTerminalPhase(phase)) return;
+    if (standing === "unsettled") return { requeueAfterMs: UNSETTLED_MS };
+    if (isDeleting(pod)) return this.deleteLocal(pod);
+    const status = notOffloadedStatus(pod);
+    if (!podStatusPatch(pod, status)) return;
+    recorder.warning(PodResource, pod, "ReflectionDisabled", status.message ?? "");
+    await this.writeStatus(pod, status);
+  }
+}

@@ -1,0 +1,57 @@
+import type { Event, ObjectReference } from "kubernetes-types/core/v1";
+import { ShadowPodResource } from "../../api/index.js";
+import type { KubeObject } from "../../runtime/index.js";
+import { reflectionLabels, type Reflection } from "./reflected-metadata.js";
+
+/** Kinds whose events come back from the provider (offloading specification, §8.7). */
+export const EVENT_KINDS: ReadonlySet<string> = new Set([
+  "ConfigMap",
+  "Secret",
+  "EndpointSlice",
+  "Ingress",
+  "Service",
+  "Pod",
+  ShadowPodResource.kind,
+]);
+
+/** Which kind of the consumer an event of the provider is about; a ShadowPod stands for its pod. */
+export function localKindOf({ kind }: ObjectReference): string | undefined {
+  if (kind === ShadowPodResource.kind) return "Pod";
+  return kind !== undefined && EVENT_KINDS.has(kind) ? kind : undefined;
+}
+
+/** The consumer's copy of an event of the provider, about the consumer's object. */
+export function localEvent(event: Event, kind: string, object: KubeObject, reflection: Reflection): Event {
+  const { involvedObject, metadata, source } = event;
+  const { name, namespace, uid } = object.metadata ?? {};
+  const copied: Partial<Event> = Object.fromEntries(
+    COPIED.flatMap((field) => (event[field] === undefined ? [] : [[field, event[field]]])),
+  );
+  return {
+    ...copied,
+    metadata: { name: metadata.name, namespace, labels: reflectionLabels(reflection) },
+    involvedObject: {
+      apiVersion: kind === "Pod" ? "v1" : involvedObject.apiVersion,
+      kind,
+      name,
+      namespace,
+      uid,
+      ...(involvedObject.fieldPath === undefined ? {} : { fieldPath: involvedObject.fieldPath }),
+    },
+    source: { ...source, component: `${source?.component ?? event.reportingComponent ?? ""} (remote)` },
+  };
+}
+
+const COPIED = [
+  "reason",
+  "message",
+  "type",
+  "count",
+  "firstTimestamp",
+  "lastTimestamp",
+  "eventTime",
+  "series",
+  "action",
+  "reportingComponent",
+  "reportingInstance",
+] as const satisfies readonly (keyof Event)[];

@@ -1,0 +1,110 @@
+import type { Node } from "kubernetes-types/core/v1";
+import type { KubeObject } from "../../runtime/index.js";
+import { Informer, NodeResource } from "../../runtime/index.js";
+import type { NamespacePair, VirtualNodeContext } from "../context.js";
+import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
+import { configMapKind } from "./config-map.js";
+import { endpointSliceKind } from "./endpoint-slice.js";
+import { ingressKind } from "./ingress.js";
+import { ownInformers, watchLocalNamespace, type LocalNamespace } from "./local-namespace.js";
+import type { ReflectedKind, ReflectionScope } from "./reflected-kind.js";
+import { Reflector } from "./reflector.js";
+import { secretKind } from "./secret.js";
+import { serviceKind } from "./service.js";
+
+/** Joins a kind to the informer of the consumer's objects that it reads. */
+interface Entry {
+  start(): void;
+  stop(): Promise<void>;
+  open(scope: ReflectionScope): NamespaceActivity;
+  enqueueAll(namespace?: string): void;
+}
+
+/**
+ * Reflects Services, EndpointSlices, Ingresses, ConfigMaps and Secrets of offloaded namespaces to the provider. One virtual node
+ * per provider does this: the one that holds the lease.
+ */
+export class NamespaceReflection {
+  private readonly nodes: Informer<Node>;
+  private readonly entries: Entry[];
+  private readonly slices: Entry;
+
+  constructor(private readonly context: VirtualNodeContext) {
+    const { local, logger } = context;
+    this.nodes = new Informer(local, NodeResource, { trim: clusterLabelOnly, logger });
+    this.slices = this.entry(endpointSliceKind, ({ endpointSlices }) => endpointSlices);
+    this.entries = [
+      this.entry(serviceKind, ({ services }) => services),
+      this.slices,
+      this.entry(ingressKind, ({ ingresses }) => ingresses),
+      this.entry(configMapKind, ({ configMaps }) => configMaps),
+      this.entry(secretKind, ({ secrets }) => secrets),
+    ];
+    this.nodes.onEvent((event) => {
+      if (event.type === "updated" && JSON.stringify(event.old.metadata?.labels) === JSON.stringify(event.object.metadata?.labels)) return;
+      this.slices.enqueueAll();
+    });
+    // Classes and what is not to be reflected.
+    context.state.virtualNodes.onEvent(() => this.enqueueAll());
+  }
+
+  async start(): Promise<void> {
+    this.nodes.start();
+    await this.nodes.waitForSync();
+    for (const entry of this.entries) entry.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.entries.map((entry) => entry.stop()));
+    await this.nodes.stop();
+  }
+
+  /** Reflects a namespace until stopped. */
+  open(pair: NamespacePair): NamespaceActivity {
+    const local = watchLocalNamespace(this.context, pair.local, this.nodes);
+    const scope: ReflectionScope = { context: this.context, pair, local, policy: "DenyList", logger: this.context.logger };
+    const activities = this.entries.map((entry) => entry.open(scope));
+    // A slice follows its Service's annotations, and the addresses that its endpoints get.
+    local.services.onEvent((event) => {
+      const annotations = (object: KubeObject): string => JSON.stringify(object.metadata?.annotations ?? {});
+      if (event.type !== "updated" || annotations(event.old) !== annotations(event.object)) {
+        this.slices.enqueueAll(pair.local);
+      }
+    });
+    local.ips.onEvent(() => this.slices.enqueueAll(pair.local));
+    for (const informer of ownInformers(local)) informer.start();
+    return {
+      stop: async () => {
+        await Promise.all(activities.map((activity) => activity.stop()));
+        await Promise.all(ownInformers(local).map((informer) => informer.stop()));
+      },
+    };
+  }
+
+  private enqueueAll(): void {
+    for (const entry of this.entries) entry.enqueueAll();
+  }
+
+  private entry<L extends KubeObject, R extends KubeObject>(
+    kind: ReflectedKind<L, R>,
+    informerOf: (local: LocalNamespace) => Informer<L>,
+  ): Entry {
+    const { workers, policy } = this.context.config.reflection[kind.name] ?? DEFAULT_SETTINGS;
+    const reflector = new Reflector(this.context, kind, workers);
+    return {
+      start: () => reflector.start(),
+      stop: () => reflector.stop(),
+      open: (scope) => (workers === 0 ? NOTHING : reflector.open({ ...scope, policy }, informerOf(scope.local))),
+      enqueueAll: (namespace) => reflector.enqueueAll(namespace),
+    };
+  }
+}
+
+const DEFAULT_SETTINGS = { workers: 3, policy: "DenyList" } as const;
+const NOTHING: NamespaceActivity = { stop: () => Promise.resolve() };
+
+function clusterLabelOnly({ apiVersion, kind, metadata }: Node): Node {
+  const { name, uid, resourceVersion, labels } = metadata ?? {};
+  return { apiVersion, kind, metadata: { name, uid, resourceVersion, labels } };
+}
+

@@ -1,0 +1,35 @@
+import type { KubeObject, Logger, ResourceType } from "../../runtime/index.js";
+import type { NamespacePair, VirtualNodeContext } from "../context.js";
+import type { LocalNamespace } from "./local-namespace.js";
+import type { ReflectionPolicy } from "./reflected-metadata.js";
+
+/** What a kind may look at when it decides. */
+export interface ReflectionScope {
+  context: VirtualNodeContext;
+  pair: NamespacePair;
+  policy: ReflectionPolicy;
+  /** The consumer's namespace. */
+  local: LocalNamespace;
+  logger: Logger;
+}
+
+/** How one kind of the consumer's objects becomes one of the provider's. */
+export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
+  /** As arguments call it: "service", "configmap", … */
+  name: string;
+  local: ResourceType<L>;
+  remote: ResourceType<R>;
+  /** Whether the object is to be at the provider at all. Throws when its annotations contradict each other. */
+  accepts(object: L, scope: ReflectionScope): boolean;
+  /** Everything of the remote object but its name, namespace and standard metadata; may add labels and change annotations. */
+  forge(object: L, scope: ReflectionScope): Omit<R, "apiVersion" | "kind" | "metadata">;
+  /** Changes to the labels and annotations that all reflected objects get. */
+  metadata?(metadata: { labels: Record<string, string>; annotations: Record<string, string> }): void;
+  /** Default: the same name. */
+  remoteName?(name: string, scope: ReflectionScope): string;
+  localName?(name: string, scope: ReflectionScope): string;
+  /** Only metadata is kept here; the object is read again when it must be written (it may hold much data). */
+  fetch?: boolean;
+  /** Whether an object that an update cannot bring to what is wanted may be made anew. */
+  replaceable?: boolean;
+}

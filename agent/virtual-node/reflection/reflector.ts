@@ -1,0 +1,187 @@
+import { createHash } from "node:crypto";
+import {
+  Controller,
+  Informer,
+  TerminalError,
+  isDeleting,
+  isInvalid,
+  keyOf,
+  messageOf,
+  splitKey,
+  type DeepPartial,
+  type KubeObject,
+} from "../../runtime/index.js";
+import { REFLECTION_FIELD_MANAGER, type VirtualNodeContext } from "../context.js";
+import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
+import { metadataOnly } from "./local-namespace.js";
+import type { ReflectedKind, ReflectionScope } from "./reflected-kind.js";
+import { isReflected, reflectedMetadata, reflectionSelector, type Reflection } from "./reflected-metadata.js";
+
+interface Entry<L extends KubeObject, R extends KubeObject> {
+  scope: ReflectionScope;
+  local: Informer<L>;
+  remote: Informer<R>;
+}
+
+/**
+ * Keeps the provider's copies of one kind equal to the consumer's objects, in every offloaded namespace. Watches: the
+ * consumer's objects, and of the provider's those that carry our labels. Owns: the latter. An object of the provider
+ * without our labels is never touched.
+ */
+export class Reflector<L extends KubeObject, R extends KubeObject> {
+  readonly name: string;
+  private readonly controller: Controller;
+  private readonly entries = new Map<string, Entry<L, R>>();
+  /** What was applied last, and the version it gave: equal ones need no write. */
+  private readonly applied = new Map<string, string>();
+  private readonly reflection: Reflection;
+
+  constructor(
+    private readonly context: VirtualNodeContext,
+    private readonly kind: ReflectedKind<L, R>,
+    workers: number,
+  ) {
+    this.name = `reflect-${kind.name}`;
+    const { config, logger } = context;
+    this.reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
+    this.controller = new Controller({ name: this.name, workers, logger, reconcile: (key) => this.reconcile(key) });
+  }
+
+  start(): void {
+    this.controller.start();
+  }
+
+  stop(): Promise<void> {
+    return this.controller.stop();
+  }
+
+  /** Reflects a namespace until stopped. The local informer is started by the caller. */
+  open(scope: ReflectionScope, local: Informer<L>): NamespaceActivity {
+    const { remote: client, logger } = this.context;
+    const { pair } = scope;
+    const remote = new Informer(client, this.kind.remote, {
+      namespace: pair.remote,
+      labelSelector: reflectionSelector(this.reflection),
+      trim: metadataOnly,
+      logger,
+    });
+    this.entries.set(pair.local, { scope, local, remote });
+    const localKey = ({ metadata }: R): string[] => {
+      const name = metadata?.name ?? "";
+      return [`${pair.local}/${this.kind.localName?.(name, scope) ?? name}`];
+    };
+    this.controller.watch(local).watch(remote, localKey);
+    // What is at the provider only is looked at too: its original may have gone while nobody watched.
+    const enqueueAll = (): void => {
+      this.enqueueAll(pair.local);
+      for (const key of remote.list().flatMap(localKey)) this.enqueue(key);
+    };
+    for (const informer of [local, remote]) informer.onSync(enqueueAll);
+    remote.start();
+    return {
+      stop: async () => {
+        this.entries.delete(pair.local);
+        for (const key of this.applied.keys()) if (key.startsWith(`${pair.local}/`)) this.applied.delete(key);
+        await remote.stop();
+      },
+    };
+  }
+
+  /** Looks again at everything in a namespace, or everywhere: something that objects depend on has changed. */
+  enqueueAll(namespace?: string): void {
+    for (const [name, { local }] of this.entries) {
+      if (namespace === undefined || namespace === name) for (const object of local.list()) this.enqueue(keyOf(object));
+    }
+  }
+
+  enqueue(key: string): void {
+    this.controller.enqueue(key);
+  }
+
+  private async reconcile(key: string): Promise<void> {
+    const { namespace = "", name } = splitKey(key);
+    const entry = this.entries.get(namespace);
+    if (!entry?.local.hasSynced || !entry.remote.hasSynced) return;
+    const object = entry.local.find(namespace, name);
+    const remoteName = this.kind.remoteName?.(name, entry.scope) ?? name;
+    const present = entry.remote.find(entry.scope.pair.remote, remoteName);
+    if (object && this.accepts(object, entry.scope)) return this.write(key, object, remoteName, present, entry);
+    this.applied.delete(key);
+    if (!present || isDeleting(present)) return;
+    if (object) this.context.recorder.normal(this.kind.local, object, "ReflectionDisabled", "not reflected any more");
+    await this.remove(present);
+  }
+
+  private accepts(object: L, scope: ReflectionScope): boolean {
+    try {
+      return this.kind.accepts(object, scope);
+    } catch (error) {
+      this.context.recorder.warning(this.kind.local, object, "FailedReflection", messageOf(error));
+      throw new TerminalError(messageOf(error));
+    }
+  }
+
+  private async write(
+    key: string,
+    object: L,
+    remoteName: string,
+    present: R | undefined,
+    { scope, remote }: Entry<L, R>,
+  ): Promise<void> {
+    const id = { name: remoteName, namespace: scope.pair.remote };
+    const desired = { metadata: { ...id, ...this.metadataOf(object) }, ...this.kind.forge(object, scope) };
+    const fingerprint = fingerprintOf(this.kind.fetch ? object.metadata?.resourceVersion : "", desired);
+    if (present && this.applied.get(key) === `${fingerprint}@${present.metadata?.resourceVersion}`) return;
+    if (!present) await this.refuseForeign(object, id);
+    const complete = this.kind.fetch ? await this.complete(object, desired, scope) : desired;
+    if (!complete) return;
+    const result = await this.apply(object, complete as DeepPartial<R>, present);
+    this.applied.set(key, `${fingerprint}@${result.metadata?.resourceVersion}`);
+    remote.observe(result);
+  }
+
+  private metadataOf(object: L): { labels: Record<string, string>; annotations: Record<string, string> } {
+    const metadata = reflectedMetadata(object.metadata, this.reflection, this.context.state.offloadingPatch);
+    this.kind.metadata?.(metadata);
+    return metadata;
+  }
+
+  /** The object with the data that the cache does not keep; undefined if it has gone meanwhile. */
+  private async complete(object: L, desired: object, scope: ReflectionScope): Promise<object | undefined> {
+    const { name = "", namespace } = object.metadata ?? {};
+    const whole = await this.context.local.get(this.kind.local, { name, namespace });
+    return whole && { ...desired, ...this.kind.forge(whole, scope) };
+  }
+
+  private async apply(object: L, desired: DeepPartial<R>, present: R | undefined): Promise<R> {
+    const { remote, recorder } = this.context;
+    try {
+      return await remote.apply(this.kind.remote, desired, { fieldManager: REFLECTION_FIELD_MANAGER });
+    } catch (error) {
+      if (isInvalid(error) && present && this.kind.replaceable) {
+        await this.remove(present);
+        throw new Error(`${messageOf(error)}: made anew`, { cause: error });
+      }
+      recorder.warning(this.kind.local, object, "FailedReflection", messageOf(error));
+      throw error;
+    }
+  }
+
+  private async refuseForeign(object: L, id: { name: string; namespace: string }): Promise<void> {
+    const { remote, config, recorder } = this.context;
+    const found = await remote.get(this.kind.remote, id);
+    if (!found || isReflected(found.metadata, this.reflection)) return;
+    const message = `${this.kind.remote.kind} ${id.namespace}/${id.name} already exists in cluster ${config.foreignClusterId} and was not reflected from here`;
+    recorder.warning(this.kind.local, object, "FailedReflection", message);
+    throw new TerminalError(message);
+  }
+
+  private async remove(present: R): Promise<void> {
+    const { name = "", namespace, uid } = present.metadata ?? {};
+    await this.context.remote.delete(this.kind.remote, { name, namespace }, { uid });
+  }
+}
+
+function fingerprintOf(...parts: unknown[]): string {
+  return createHash("sha1").update(JSON.stringify(parts)).digest("base64");
+}

@@ -1,0 +1,170 @@
+import type { Pod, Secret } from "kubernetes-types/core/v1";
+import type { TokenRequest } from "kubernetes-types/authentication/v1";
+import { Labels } from "../../api/index.js";
+import {
+  Informer,
+  SecretResource,
+  TerminalError,
+  isForbidden,
+  objectPath,
+  ServiceAccountResource,
+  keyOf,
+  kubeTime,
+} from "../../runtime/index.js";
+import { REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
+import { isReflected, reflectionLabels } from "../reflection/reflected-metadata.js";
+import { apiAccessOf, tokenSecretName, tokenSources, type TokenSource } from "./api-access.js";
+
+const ACCOUNT_LABEL = "offloading.liqo.io/service-account-name";
+const POD_NAME_ANNOTATION = "offloading.liqo.io/service-account-for-pod-name";
+const POD_UID_ANNOTATION = "offloading.liqo.io/service-account-for-pod-uid";
+const EXPIRATION_ANNOTATION = "offloading.liqo.io/service-account-expiration";
+const REFRESH_AT = 0.8;
+const REFRESH_JITTER_MS = 30_000;
+
+/**
+ * Gives an offloaded pod the service account tokens that its volumes ask for, by one Secret beside the remote pod
+ * (offloading specification, §9). Tokens are bound to the local pod, so they die with it; they are refreshed at 80 % of their life.
+ */
+export class TokenSecrets {
+  /** When each pod's tokens are due, by pod UID. */
+  private readonly refreshAt = new Map<string, number>();
+
+  constructor(private readonly context: VirtualNodeContext) {}
+
+  /** Watches the Secrets made for this node's pods; only their metadata and keys are kept. */
+  informer(pair: NamespacePair): Informer<Secret> {
+    const { remote, logger, config } = this.context;
+    return new Informer(remote, SecretResource, {
+      namespace: pair.remote,
+      labelSelector: `${Labels.offloadingOrigin}=${config.homeClusterId},${Labels.offloadingNodeName}=${config.nodeName}`,
+      trim: ({ apiVersion, kind, metadata, data }) => ({
+        apiVersion,
+        kind,
+        metadata,
+        data: Object.fromEntries(Object.keys(data ?? {}).map((key) => [key, ""])),
+      }),
+      logger,
+    });
+  }
+
+  /** The name of the local pod that a Secret was made for. */
+  static podNameOf(secret: Secret): string | undefined {
+    return secret.metadata?.annotations?.[POD_NAME_ANNOTATION];
+  }
+
+  /** Brings the pod's Secret up to date. Returns in how many milliseconds it must be looked at again, if ever. */
+  async ensure(pod: Pod, pair: NamespacePair, secrets: Informer<Secret>): Promise<number | undefined> {
+    const sources = tokenSources(pod);
+    if (sources.length === 0 || apiAccessOf(pod, this.context.config.apiServerSupport) !== "token") return undefined;
+    const { name = "", uid = "" } = pod.metadata ?? {};
+    const present = secrets.find(pair.remote, tokenSecretName(name));
+    const due = this.dueAt(pod, present, sources);
+    if (due > Date.now()) return due - Date.now();
+    if (present && present.metadata?.annotations?.[POD_UID_ANNOTATION] !== uid) {
+      await this.remove(name, pair, secrets);
+    }
+    const { secret, refreshAt } = await this.request(pod, pair, sources);
+    const { remote, config } = this.context;
+    const options = { fieldManager: REFLECTION_FIELD_MANAGER };
+    const found = present ?? (await remote.get(SecretResource, { name: tokenSecretName(name), namespace: pair.remote }));
+    const reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
+    if (found && !isReflected(found.metadata, reflection)) {
+      throw new TerminalError(
+        `Secret ${keyOf(found)} of cluster ${config.foreignClusterId} already exists and was not reflected: remove it so that pod ${name} can get its tokens`,
+      );
+    }
+    secrets.observe(await remote.apply(SecretResource, secret, options));
+    this.refreshAt.set(uid, refreshAt);
+    return Math.max(1_000, refreshAt - Date.now());
+  }
+
+  /** Removes the Secret of a pod that is gone. */
+  async remove(podName: string, pair: NamespacePair, secrets: Informer<Secret>): Promise<void> {
+    const present = secrets.find(pair.remote, tokenSecretName(podName));
+    if (!present) return;
+    const { name = "", namespace, uid } = present.metadata ?? {};
+    await this.context.remote.delete(SecretResource, { name, namespace }, { uid });
+  }
+
+  forget(podUid: string): void {
+    this.refreshAt.delete(podUid);
+  }
+
+  private dueAt(pod: Pod, present: Secret | undefined, sources: TokenSource[]): number {
+    const { uid = "" } = pod.metadata ?? {};
+    const annotations = present?.metadata?.annotations;
+    const complete = sources.every(({ key }) => present?.data?.[key] !== undefined);
+    if (!complete || annotations?.[POD_UID_ANNOTATION] !== uid) return 0;
+    const known = this.refreshAt.get(uid);
+    if (known !== undefined) return known;
+    // After a restart only the earliest expiration is known: with a fifth of the shortest life left it is time.
+    const shortest = Math.min(...sources.map(({ expirationSeconds }) => expirationSeconds)) * 1000;
+    return Date.parse(annotations?.[EXPIRATION_ANNOTATION] ?? "") - shortest * (1 - REFRESH_AT) || 0;
+  }
+
+  private async request(
+    pod: Pod,
+    pair: NamespacePair,
+    sources: TokenSource[],
+  ): Promise<{ secret: Secret; refreshAt: number }> {
+    const { config } = this.context;
+    const requestedAt = Date.now();
+    const tokens = await Promise.all(sources.map((source) => this.requestToken(pod, source)));
+    const expirations = tokens.map(({ expiresAt }) => expiresAt);
+    const earliest = Math.min(...expirations);
+    const { name = "", uid = "" } = pod.metadata ?? {};
+    const reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
+    const secret: Secret = {
+      metadata: {
+        name: tokenSecretName(name),
+        namespace: pair.remote,
+        labels: {
+          ...reflectionLabels(reflection),
+          [Labels.offloadingNodeName]: config.nodeName,
+          [ACCOUNT_LABEL]: accountOf(pod),
+        },
+        annotations: {
+          [POD_NAME_ANNOTATION]: name,
+          [POD_UID_ANNOTATION]: uid,
+          [EXPIRATION_ANNOTATION]: kubeTime(new Date(earliest)),
+        },
+      },
+      type: "Opaque",
+      data: Object.fromEntries(tokens.map(({ key, token }) => [key, Buffer.from(token).toString("base64")])),
+    };
+    const refreshAt = requestedAt + (earliest - requestedAt) * REFRESH_AT - Math.random() * REFRESH_JITTER_MS;
+    return { secret, refreshAt };
+  }
+
+  private async requestToken(
+    pod: Pod,
+    source: TokenSource,
+  ): Promise<{ key: string; token: string; expiresAt: number }> {
+    const { local } = this.context;
+    const { name = "", namespace = "", uid } = pod.metadata ?? {};
+    const path = objectPath(ServiceAccountResource, { name: accountOf(pod), namespace }, "token");
+    const body: TokenRequest = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: {
+        audiences: source.audience ? [source.audience] : [],
+        expirationSeconds: source.expirationSeconds,
+        boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
+      },
+    };
+    try {
+      const subject = `the token of ServiceAccount ${namespace}/${accountOf(pod)}`;
+      const { status } = await local.request<TokenRequest>("POST", path, { body, subject });
+      if (!status) throw new Error(`${subject}: the answer has no status`);
+      return { key: source.key, token: status.token, expiresAt: Date.parse(status.expirationTimestamp) };
+    } catch (error) {
+      if (isForbidden(error)) throw new TerminalError((error as Error).message);
+      throw error;
+    }
+  }
+}
+
+function accountOf(pod: Pod): string {
+  return pod.spec?.serviceAccountName ?? "default";
+}

@@ -1,0 +1,42 @@
+import { VERSION } from "./version.js";
+import { serve } from "./server/serve.js";
+
+/** The plugin: `pulumi-resource-liqo [engine address]`. The first line on stdout is the port, alone. */
+async function main(): Promise<void> {
+  const engineAddress = process.argv.slice(2).find((argument) => !argument.startsWith("-"));
+  const plugin = await serve({
+    version: VERSION,
+    engineAddress,
+    // Read when first asked for: the engine hears the port sooner.
+    load: () => import("./resources/index.js").then(({ registry }) => registry),
+  });
+  const stop = () => {
+    plugin.stop();
+    process.exit(0);
+  };
+  process.once("SIGTERM", stop);
+  // Ctrl-C reaches the whole process group: the engine then sends Cancel and ends the plugin itself.
+  process.on("SIGINT", () => undefined);
+  process.on("unhandledRejection", (error) => void endConstructs(error));
+  endWithParent(stop);
+  process.stdout.write(`${plugin.port}\n`);
+}
+
+/** An engine that was killed cannot end its plugins: nothing may go on in its name. */
+function endWithParent(stop: () => void): void {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop();
+  }, 1_000).unref();
+}
+
+/** The SDK's runtime reports a component's failed child this way. Anything else is a fault of ours: said, without ending other calls. */
+async function endConstructs(error: unknown): Promise<void> {
+  const { failPendingConstructs } = await import("./server/construct.js");
+  if (!failPendingConstructs(error)) process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`pulumi-resource-liqo: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,68 @@
+import { Labels } from "../../../agent/api/labels.js";
+import { Names } from "../../../agent/api/names.js";
+import { NetworkResource, NetworkType } from "../../../agent/api/index.js";
+import type { InstallInputs } from "../../../agent/install/inputs.js";
+import { resourceTypeOf } from "../../../agent/install/kinds.js";
+import { agentManifests } from "../../../agent/install/manifests.js";
+import { InstallNames } from "../../../agent/install/names.js";
+import { NamespaceResource } from "../../../agent/runtime/core-resources.js";
+import type { KubeClient } from "../../../agent/runtime/kube-client.js";
+import { isNotFound } from "../../../agent/runtime/kube-error.js";
+import type { KubeObject } from "../../../agent/runtime/resource-type.js";
+import { applyManifests, identityOf } from "./apply.js";
+import { forEachParallel } from "./parallel.js";
+import { waitUntilReady } from "./ready.js";
+import type { WaitContext } from "./waiting.js";
+
+/** Applies an installation and waits until it works; what an earlier one had and this one has not is removed. */
+export async function install(context: WaitContext, inputs: InstallInputs, previous?: InstallInputs): Promise<void> {
+  const manifests = await asTenantOf(context, agentManifests(inputs));
+  await applyManifests(context, manifests);
+  if (previous) await prune(context, agentManifests(previous), manifests);
+  await waitUntilReady(context, inputs.namespace, inputs.networkingEnabled);
+}
+
+/** A namespace that was there before is used as it is, and will stay: it does not get the label by which ours are known. */
+async function asTenantOf({ client, signal }: WaitContext, manifests: KubeObject[]): Promise<KubeObject[]> {
+  const namespace = manifests.find(({ kind }) => kind === "Namespace");
+  const name = namespace?.metadata?.name ?? "";
+  const present = await client.get(NamespaceResource, { name }, signal);
+  const isOthers = present && present.metadata?.labels?.[Labels.appManagedBy] !== InstallNames.manager;
+  if (!namespace || !isOthers) return manifests;
+  const labels = { ...namespace.metadata?.labels };
+  delete labels[Labels.appManagedBy];
+  return manifests.map((object) => (object === namespace ? { ...object, metadata: { ...object.metadata, labels } } : object));
+}
+
+async function prune({ client, signal }: WaitContext, before: KubeObject[], now: KubeObject[]): Promise<void> {
+  const kept = new Set(now.map(identityOf));
+  const stale = before.filter((object) => !kept.has(identityOf(object)));
+  await forEachParallel(stale, 8, async (object) => {
+    try {
+      const { name = "", namespace } = object.metadata ?? {};
+      await client.delete(resourceTypeOf(object), { name, namespace }, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  });
+}
+
+/** The ranges as allocated; undefined where they are not (yet). */
+export async function allocatedRanges(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<{ podCIDRs: string[]; serviceCIDR?: string; externalCIDR?: string; internalCIDR?: string }> {
+  const networks = await client.list(NetworkResource, { namespace, signal }).catch((error: unknown) => {
+    if (isNotFound(error)) return { items: [] };
+    throw error;
+  });
+  const named = (name: string) => networks.items.find(({ metadata }) => metadata.name === name)?.status?.cidr;
+  const pods = networks.items.filter(({ metadata }) => metadata.labels?.[Labels.networkType] === NetworkType.pod);
+  return {
+    podCIDRs: pods.map(({ status, spec }) => status?.cidr ?? spec.cidr).sort(),
+    serviceCIDR: named(Names.serviceNetwork),
+    externalCIDR: named(Names.externalNetwork),
+    internalCIDR: named(Names.internalNetwork),
+  };
+}

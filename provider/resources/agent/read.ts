@@ -1,0 +1,142 @@
+import type { Deployment } from "kubernetes-types/apps/v1";
+import { isDeepStrictEqual } from "node:util";
+import { parseControllerArguments } from "../../../agent/controller/arguments.js";
+import { NetworkResource, NetworkType } from "../../../agent/api/index.js";
+import { Labels } from "../../../agent/api/labels.js";
+import { InstallNames } from "../../../agent/install/names.js";
+import { Names } from "../../../agent/api/names.js";
+import {
+  DaemonSetResource,
+  MutatingWebhookConfigurationResource,
+  ValidatingWebhookConfigurationResource,
+} from "../../../agent/runtime/core-resources.js";
+import type { KubeClient } from "../../../agent/runtime/kube-client.js";
+import { isNotFound } from "../../../agent/runtime/kube-error.js";
+import type { ReadResult } from "../../framework/index.js";
+import type { Installation } from "./existing.js";
+import { allocatedRanges } from "./install.js";
+import { shownAddress } from "./resolve.js";
+import { agentInputs, type AgentInputs, type AgentOutputs } from "./schema.js";
+
+/**
+ * What runs in the cluster, as inputs: taken from the controller's own arguments. A part that is missing shows as the image of that part,
+ * so that the next `up` puts it back.
+ */
+export async function readInstallation(
+  client: KubeClient,
+  present: Installation,
+  given: AgentInputs | undefined,
+  outputs: Partial<AgentOutputs>,
+  signal: AbortSignal,
+): Promise<ReadResult<AgentInputs, AgentOutputs>> {
+  const [missing, allocated, reserved] = await Promise.all([
+    missingPart(client, present, given?.networkingEnabled ?? true, signal),
+    allocatedRanges(client, present.namespace, signal),
+    reservedSubnets(client, present.namespace, signal),
+  ]);
+  const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
+  const base: AgentInputs = given ?? importedInputs(present, allocated.podCIDRs, allocated.serviceCIDR);
+  const inputs: AgentInputs = {
+    ...base,
+    ...changedFields(base, { ...live, reservedSubnets: reserved ?? base.reservedSubnets }),
+    ...(missing === undefined ? {} : { image: missing }),
+  };
+  return {
+    inputs,
+    outputs: {
+      clusterId: present.clusterId,
+      version: present.version ?? outputs.version ?? "",
+      namespace: present.namespace,
+      podCIDRs: allocated.podCIDRs.length > 0 ? allocated.podCIDRs : (outputs.podCIDRs ?? []),
+      serviceCIDR: allocated.serviceCIDR ?? outputs.serviceCIDR ?? "",
+      externalCIDR: allocated.externalCIDR ?? outputs.externalCIDR ?? "",
+      internalCIDR: allocated.internalCIDR ?? outputs.internalCIDR ?? "",
+      apiServerAddress: await shownAddress(
+        client,
+        { podCIDRs: [], serviceCIDR: "", apiServerAddress: live.apiServerAddress ?? "" },
+        signal,
+      ),
+    },
+  };
+}
+
+/** Inputs as the controller's command line has them; empty where it cannot be read. */
+export function inputsOfDeployment(deployment: Deployment): Partial<AgentInputs> {
+  const container = deployment.spec?.template.spec?.containers.find(({ name }) => name === "controller-manager");
+  const [role, ...args] = container?.args ?? [];
+  if (!container || role !== "controller") return {};
+  try {
+    const config = parseControllerArguments(args, {});
+    return {
+      image: container.image ?? "",
+      imagePullPolicy: config.imagePullPolicy,
+      imagePullSecrets: config.imagePullSecrets,
+      replicas: deployment.spec?.replicas ?? 1,
+      clusterLabels: config.clusterLabels,
+      apiServerAddress: config.apiServerAddress || undefined,
+      apiServerCA: config.apiServerCA || undefined,
+      trustedCA: config.trustedCA,
+      networkingEnabled: config.networkingEnabled,
+      resourceEnforcement: config.resourceEnforcement,
+      defaultLimitsEnforcement: config.defaultLimitsEnforcement,
+      defaultNodeResources: config.defaultSliceResources,
+      storageEnabled: config.storageEnabled,
+      realStorageClass: config.realStorageClass,
+      ingressClasses: config.ingressClasses,
+      loadBalancerClasses: config.loadBalancerClasses,
+      pingIntervalSeconds: config.pingIntervalSeconds,
+      pingTimeoutSeconds: config.pingTimeoutSeconds,
+      ipamPools: config.ipamPools,
+    };
+  } catch {
+    return {};
+  }
+}
+
+function importedInputs(present: Installation, podCIDRs: string[], serviceCIDR: string | undefined): AgentInputs {
+  return agentInputs.parse({
+    clusterId: present.clusterId,
+    namespace: present.namespace,
+    ...(podCIDRs.length > 0 ? { podCIDRs } : {}),
+    ...(serviceCIDR === undefined ? {} : { serviceCIDR }),
+  });
+}
+
+/** Only what really differs: the address that the provider itself derived is no drift. */
+function changedFields(base: AgentInputs, live: Partial<AgentInputs>): Partial<AgentInputs> {
+  return Object.fromEntries(
+    Object.entries(live).filter(([key, value]) => {
+      if (key === "apiServerAddress" && base.apiServerAddress === undefined) return false;
+      if (value === undefined && key !== "apiServerCA" && key !== "apiServerAddress") return false;
+      return !isDeepStrictEqual(value, base[key as keyof AgentInputs]);
+    }),
+  );
+}
+
+async function missingPart(
+  client: KubeClient,
+  present: Installation,
+  networking: boolean,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!present.deployment) return "(the controller is missing)";
+  const [fabric, mutating, validating] = await Promise.all([
+    networking ? client.get(DaemonSetResource, { name: InstallNames.fabric, namespace: present.namespace }, signal) : {},
+    client.get(MutatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
+    client.get(ValidatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
+  ]);
+  if (!fabric) return "(the fabric is missing)";
+  return mutating && validating ? undefined : "(the webhooks are missing)";
+}
+
+/** Undefined when the custom resource definitions are gone: the controller cannot run then, which shows elsewhere. */
+async function reservedSubnets(client: KubeClient, namespace: string, signal: AbortSignal): Promise<string[] | undefined> {
+  try {
+    const labelSelector = { [Labels.networkType]: NetworkType.reserved };
+    const { items } = await client.list(NetworkResource, { namespace, labelSelector, signal });
+    return items.map(({ spec }) => spec.cidr).sort();
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

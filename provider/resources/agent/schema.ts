@@ -1,0 +1,163 @@
+import { z } from "zod";
+import { cidr, clusterField, clusterId, dnsLabel, quantities } from "../../framework/index.js";
+import { defaultImage } from "./image.js";
+
+const strings = z.record(z.string(), z.string());
+
+export const agentInputs = z.object({
+  cluster: clusterField("The cluster to install the agent in."),
+  clusterId: clusterId.meta({
+    description:
+      "The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.",
+  }),
+  namespace: dnsLabel.default("liqo").meta({ description: "The agent's own namespace. Default: `liqo`." }),
+  podCIDRs: z
+    .array(cidr)
+    .min(1)
+    .optional()
+    .meta({
+      description:
+        "The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).",
+      equality: "set",
+    }),
+  serviceCIDR: cidr
+    .optional()
+    .meta({ description: "The range of the cluster's Services. Default: read from the cluster.", equality: "cidr" }),
+  externalCIDR: cidr.optional().meta({
+    description:
+      "The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.",
+    equality: "cidr",
+  }),
+  internalCIDR: cidr.optional().meta({
+    description: "The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.",
+    equality: "cidr",
+  }),
+  reservedSubnets: z
+    .array(cidr)
+    .default([])
+    .meta({
+      description: "Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.",
+      equality: "set",
+    }),
+  ipamPools: z
+    .array(cidr)
+    .min(1)
+    .default(["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"])
+    .meta({ description: "The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918." }),
+  apiServerAddress: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).",
+    }),
+  apiServerCA: z
+    .string()
+    .optional()
+    .meta({ description: "Base64 of the CA that other clusters check it with. Default: the cluster's own." }),
+  trustedCA: z
+    .boolean()
+    .default(false)
+    .meta({ description: "The API server's certificate is publicly trusted, so that others need no CA. Default: false." }),
+  clusterLabels: strings.default({}).meta({
+    description: "Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.",
+  }),
+  networkingEnabled: z
+    .boolean()
+    .default(true)
+    .meta({ description: "Whether pods of peered clusters are connected. Default: true." }),
+  defaultNodeResources: quantities
+    .default({ cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "20Gi" })
+    .meta({
+      description:
+        "What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.",
+    }),
+  resourceEnforcement: z
+    .boolean()
+    .default(true)
+    .meta({ description: "Whether consumers are held to what their slices were granted. Default: true." }),
+  defaultLimitsEnforcement: z
+    .enum(["None", "Soft", "Hard"])
+    .default("None")
+    .meta({
+      description: "What offloaded pods must state. Default: None.",
+      typeName: "LimitsEnforcement",
+      enumDescriptions: {
+        None: "Nothing.",
+        Soft: "Requests of CPU and memory.",
+        Hard: "Requests of CPU and memory, and limits equal to the requests.",
+      },
+    }),
+  storageEnabled: z
+    .boolean()
+    .default(true)
+    .meta({ description: "Whether storage classes are offered to consumers. Default: true." }),
+  realStorageClass: z
+    .string()
+    .default("")
+    .meta({ description: "The class that claims of offloaded pods get. Default: the cluster's default class." }),
+  ingressClasses: z
+    .array(z.string())
+    .default([])
+    .meta({ description: "Ingress classes offered to consumers, the default one first. Default: none." }),
+  loadBalancerClasses: z
+    .array(z.string())
+    .default([])
+    .meta({ description: "Load balancer classes offered to consumers, the default one first. Default: none." }),
+  pingIntervalSeconds: z
+    .int()
+    .min(0)
+    .max(3600)
+    .default(15)
+    .meta({ description: "Seconds between looks at a peer's API server; 0 switches them off. Default: 15." }),
+  pingTimeoutSeconds: z
+    .int()
+    .min(1)
+    .max(300)
+    .default(5)
+    .meta({ description: "Seconds to wait for its answer. Default: 5." }),
+  image: z
+    .string()
+    .min(1)
+    .default(defaultImage)
+    .meta({ description: "The agent's image. Default: the one released with this package." }),
+  imagePullPolicy: z
+    .enum(["Always", "IfNotPresent", "Never"])
+    .default("IfNotPresent")
+    .meta({ description: "When nodes pull it. Default: IfNotPresent.", typeName: "ImagePullPolicy" }),
+  imagePullSecrets: z
+    .array(dnsLabel)
+    .default([])
+    .meta({ description: "Names of pull secrets in the agent's namespace. Default: none." }),
+  replicas: z
+    .int()
+    .min(1)
+    .max(9)
+    .default(1)
+    .meta({ description: "Replicas of the controller, of which one leads. Default: 1." }),
+  labels: strings.default({}).meta({ description: "Labels for every object of the installation. Default: none." }),
+  annotations: strings
+    .default({})
+    .meta({ description: "Annotations for every object of the installation. Default: none." }),
+  forceDelete: z
+    .boolean()
+    .default(false)
+    .meta({
+      description:
+        "Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.",
+    }),
+});
+
+export const agentOutputs = z.object({
+  clusterId: z.string().meta({ description: "The cluster's ID among its peers." }),
+  version: z.string().meta({ description: "The agent's version." }),
+  namespace: z.string().meta({ description: "The agent's namespace." }),
+  podCIDRs: z.array(z.string()).meta({ description: "The ranges of the cluster's pods." }),
+  serviceCIDR: z.string().meta({ description: "The range of the cluster's Services." }),
+  externalCIDR: z.string().meta({ description: "The range of addresses lent to things that are no pods of it, as allocated." }),
+  internalCIDR: z.string().meta({ description: "The range of the links between nodes and gateways, as allocated." }),
+  apiServerAddress: z.string().meta({ description: "Where other clusters reach this cluster's API server." }),
+});
+
+export type AgentInputs = z.output<typeof agentInputs>;
+export type AgentOutputs = z.output<typeof agentOutputs>;

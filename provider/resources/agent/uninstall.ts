@@ -1,0 +1,177 @@
+import { definedResources } from "../../../agent/api/definition.js";
+import "../../../agent/api/index.js";
+import { Labels } from "../../../agent/api/labels.js";
+import { Names } from "../../../agent/api/names.js";
+import type { InstallInputs } from "../../../agent/install/inputs.js";
+import { resourceTypeOf } from "../../../agent/install/kinds.js";
+import { agentManifests } from "../../../agent/install/manifests.js";
+import { InstallNames } from "../../../agent/install/names.js";
+import {
+  CertificateSigningRequestResource,
+  ClusterRoleBindingResource,
+  LeaseResource,
+  NamespaceResource,
+  SecretResource,
+} from "../../../agent/runtime/core-resources.js";
+import type { KubeClient } from "../../../agent/runtime/kube-client.js";
+import { isNotFound } from "../../../agent/runtime/kube-error.js";
+import { describeObject, keyOf, type KubeObject, type ResourceType } from "../../../agent/runtime/resource-type.js";
+import { forEachParallel } from "./parallel.js";
+import { remainingPeerings } from "./peerings.js";
+import { pause, waitForObjects, type WaitContext } from "./waiting.js";
+
+const PARALLEL = 12;
+/** How long peerings that were just ended may take to disappear. */
+const PEERINGS_GRACE_MS = 20_000;
+/** How long controllers may take to let go of their objects when they are forced. */
+const FINALIZERS_GRACE_MS = 15_000;
+
+export interface UninstallContext extends WaitContext {
+  deadline: number;
+}
+
+/**
+ * Removes an installation and all that it made: first the custom resources, while the controllers can still clean up behind them, then the workloads,
+ * then everything else; ends when it is really gone.
+ *
+ * @throws Error naming what still uses the agent, unless forced
+ */
+export async function uninstall(context: UninstallContext, inputs: InstallInputs, force: boolean): Promise<void> {
+  if (!force) await refuseWhilePeered(context, inputs.clusterId);
+  const manifests = agentManifests(inputs);
+  const ofKind = (...kinds: string[]) => manifests.filter(({ kind }) => kinds.includes(kind ?? ""));
+  // Without them nothing can be refused any more by a controller that is about to go.
+  await remove(context, ofKind("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"));
+  context.status("removing custom resources");
+  await removeCustomResources(context, force);
+  context.status("removing workloads");
+  await remove(context, ofKind("Deployment", "DaemonSet"), "Foreground");
+  context.status("removing roles, configuration and custom resource definitions");
+  const first = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment", "DaemonSet"];
+  const rest = manifests.filter(({ kind }) => ![...first, "Namespace"].includes(kind ?? ""));
+  await remove(context, rest);
+  await removeRuntimeObjects(context, inputs.namespace);
+  await removeNamespace(context, inputs.namespace);
+}
+
+async function refuseWhilePeered(context: UninstallContext, clusterId: string): Promise<void> {
+  const end = Math.min(Date.now() + PEERINGS_GRACE_MS, context.deadline - 1_000);
+  for (let wait = 100; ; wait = Math.min(wait * 2, 1_000)) {
+    const remaining = await remainingPeerings(context.client, context.signal);
+    if (remaining.length === 0) return;
+    if (Date.now() > end) {
+      const named = remaining.slice(0, 5).join(", ") + (remaining.length > 5 ? ` and ${remaining.length - 5} more` : "");
+      throw new Error(
+        `cluster ${context.client.cluster}: the agent ${clusterId} is still in use by ${named}: end its peerings and offloaded namespaces first, or set forceDelete and run up before destroying`,
+      );
+    }
+    context.status(`waiting for peerings to end: ${remaining[0] ?? ""}`);
+    await pause(wait, context.signal);
+  }
+}
+
+/** Deletes all objects of all our kinds; forced, it takes off what still holds them after a while. */
+async function removeCustomResources(context: UninstallContext, force: boolean): Promise<void> {
+  const { client, signal } = context;
+  const kinds = definedResources();
+  await forEachParallel(kinds, PARALLEL, async (type) => {
+    for (const object of await listed(client, type, signal)) await client.delete(type, nameOf(object), { signal });
+  });
+  const grace = force ? Date.now() + FINALIZERS_GRACE_MS : Infinity;
+  for (let wait = 50; ; wait = Math.min(wait * 2, 1_000)) {
+    const left: { type: ResourceType; object: KubeObject }[] = [];
+    await forEachParallel(kinds, PARALLEL, async (type) => {
+      for (const object of await listed(client, type, signal)) left.push({ type, object });
+    });
+    const [one] = left;
+    if (!one) return;
+    const finalizers = one.object.metadata?.finalizers?.join(", ") ?? "";
+    const name = describeObject(one.type, one.object.metadata?.name ?? "", one.object.metadata?.namespace);
+    context.status(`waiting for ${left.length} custom resources to go: ${name}${finalizers && ` (held by ${finalizers})`}`);
+    if (Date.now() > grace) await Promise.all(left.map(({ type, object }) => letGo(context, type, object)));
+    await pause(wait, signal);
+  }
+}
+
+async function listed(client: KubeClient, type: ResourceType, signal: AbortSignal): Promise<KubeObject[]> {
+  try {
+    return (await client.list(type, { signal })).items;
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+async function letGo({ client, signal }: WaitContext, type: ResourceType, object: KubeObject): Promise<void> {
+  try {
+    // An object that was made meanwhile is told to go too.
+    await client.delete(type, nameOf(object), { signal });
+    await client.mergePatch(type, nameOf(object), { metadata: { finalizers: null } }, { signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+/** Deletes objects and waits until they are gone. */
+async function remove(
+  context: WaitContext,
+  objects: KubeObject[],
+  propagationPolicy: "Foreground" | "Background" = "Background",
+): Promise<void> {
+  const { client, signal } = context;
+  await forEachParallel(objects, PARALLEL, async (object) => {
+    const type = resourceTypeOf(object);
+    try {
+      if (!(await client.delete(type, nameOf(object), { propagationPolicy, signal }))) return;
+    } catch (error) {
+      // The kind went with its definition.
+      if (isNotFound(error)) return;
+      throw error;
+    }
+    await untilGone(context, type, object);
+  });
+}
+
+async function untilGone(context: WaitContext, type: ResourceType, object: KubeObject): Promise<void> {
+  const { name, namespace } = nameOf(object);
+  const key = keyOf(object);
+  const description = describeObject(type, name, namespace);
+  try {
+    await waitForObjects(context, type, { namespace, fieldSelector: `metadata.name=${name}` }, (present) =>
+      present.some((one) => keyOf(one) === key) ? `waiting for ${description} to go` : undefined,
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+/** What the running agent made and nothing owns. */
+async function removeRuntimeObjects(context: WaitContext, namespace: string): Promise<void> {
+  const { client, signal } = context;
+  const [requests, bindings, secrets, leases] = await Promise.all([
+    client.list(CertificateSigningRequestResource, { labelSelector: Labels.remoteTenantCSR, signal }),
+    client.list(ClusterRoleBindingResource, { signal }),
+    client.list(SecretResource, { namespace, signal }),
+    client.list(LeaseResource, { namespace, signal }),
+  ]);
+  const made = ["liqo-gateway-", "liqo-node-", `liqo-binding-${Names.virtualKubeletRemoteClusterwideRole}-`];
+  const own = new Set<string>([Names.authenticationKeysSecret, Names.webhookSecret]);
+  await remove(context, [
+    ...requests.items,
+    ...bindings.items.filter(({ metadata }) => made.some((prefix) => metadata?.name?.startsWith(prefix))),
+    ...secrets.items.filter(({ metadata }) => own.has(metadata?.name ?? "")),
+    ...leases.items.filter(({ metadata }) => metadata?.name?.startsWith("liqo-")),
+  ]);
+}
+
+/** A namespace that was there before the installation stays. */
+async function removeNamespace(context: WaitContext, name: string): Promise<void> {
+  const namespace = await context.client.get(NamespaceResource, { name }, context.signal);
+  if (namespace?.metadata?.labels?.[Labels.appManagedBy] !== InstallNames.manager) return;
+  context.status(`waiting for namespace ${name} to go`);
+  await remove(context, [{ apiVersion: "v1", kind: "Namespace", metadata: { name } }]);
+}
+
+function nameOf(object: KubeObject): { name: string; namespace?: string } {
+  return { name: object.metadata?.name ?? "", namespace: object.metadata?.namespace };
+}

@@ -1,0 +1,79 @@
+import { Labels } from "../../../agent/api/index.js";
+import type { Pair } from "../../preconditions/index.js";
+import { concurrently, type Progress } from "../../waits/index.js";
+import { ensureTenantNamespace } from "../tenant-namespace/index.js";
+import { applyIdentity, waitForKubeconfig } from "./identity.js";
+import { inBandProxyUrl } from "./in-band.js";
+import { ensureNonce, ensureSignature } from "./nonce.js";
+import { partiesOf, type Parties } from "./party.js";
+import type { AuthenticationInputs } from "./schema.js";
+import { applyTenant, makeCredentials, waitForGrant } from "./tenant.js";
+
+export interface Authenticated {
+  namespaces: { consumer: string; provider: string };
+  identityName: string;
+  kubeconfigSecretName: string;
+  apiServer: string;
+  proxyURL?: string;
+}
+
+type Options = Pick<AuthenticationInputs, "inBand" | "proxyURL" | "tenantCondition">;
+
+/**
+ * Gives the consumer an identity on the provider, in the order of Liqo's `peer` (control plane specification, §2, §13). Every step is "ensure": what
+ * is there is kept.
+ *
+ * @param begun told once something exists
+ */
+export function authenticate(
+  progress: Progress,
+  pair: Pair,
+  options: Options,
+  begun: (namespaces: Authenticated["namespaces"]) => void,
+): Promise<Authenticated> {
+  return concurrently(progress, async (scope) => {
+    const keys = scope.start((inner) => makeCredentials(inner, pair.consumer));
+    const namespaces = await ensureNamespaces(scope, pair);
+    begun(namespaces);
+    const parties = partiesOf(pair, namespaces);
+    const proxy = scope.start(async (inner) => (options.inBand ? inBandProxyUrl(inner, parties) : options.proxyURL));
+    const signature = await signedNonce(scope, parties);
+    const credentials = { ...(await keys), signature };
+    scope.status("consumer: credentials for the Tenant prepared");
+    const proxyURL = await proxy;
+    if (options.inBand) scope.status(`consumer: the provider's API server is reached in-band, by ${proxyURL ?? ""}`);
+    const tenant = await applyTenant(scope, parties.provider, credentials, { proxyURL, tenantCondition: options.tenantCondition });
+    scope.status("provider: Tenant applied");
+    const grant = await waitForGrant(scope, parties.provider, tenant);
+    scope.status("provider: Tenant accepted, certificate signed");
+    const identity = await applyIdentity(scope, parties.consumer, grant);
+    scope.status("consumer: Identity applied");
+    const kubeconfigSecretName = await waitForKubeconfig(scope, parties.consumer, identity);
+    scope.status("consumer: Identity ready");
+    return {
+      namespaces,
+      identityName: identity.metadata.name ?? "",
+      kubeconfigSecretName,
+      apiServer: grant.authParams.apiServer ?? "",
+      proxyURL: grant.authParams.proxyURL || undefined,
+    };
+  });
+}
+
+async function ensureNamespaces(progress: Progress, pair: Pair): Promise<Authenticated["namespaces"]> {
+  const [consumer, provider] = await Promise.all([
+    ensureTenantNamespace(progress, pair.consumer, pair.provider.clusterId),
+    ensureTenantNamespace(progress, pair.provider, pair.consumer.clusterId),
+  ]);
+  progress.status(`consumer: tenant namespace ${consumer.name} ${consumer.existed ? "is there" : "created"}`);
+  progress.status(`provider: tenant namespace ${provider.name} ${provider.existed ? "is there" : "created"}`);
+  return { consumer: consumer.name, provider: provider.name };
+}
+
+async function signedNonce(progress: Progress, { consumer, provider }: Parties): Promise<string> {
+  const nonce = await ensureNonce(progress, provider);
+  progress.status(`provider: nonce obtained (Secret label ${Labels.nonce})`);
+  const signature = await ensureSignature(progress, consumer, nonce);
+  progress.status("consumer: nonce signed");
+  return signature;
+}

@@ -1,0 +1,80 @@
+import { defineResource, known, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import {
+  checkDifferentClusters,
+  openDeparting,
+  openPair,
+  pairId,
+  previewPair,
+  readPairImport,
+  type Pair,
+} from "../../preconditions/index.js";
+import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
+import { authenticate } from "./handshake.js";
+import { inspectAuthentication } from "./inspect.js";
+import { revoke } from "./revoke.js";
+import {
+  authenticationInputs,
+  authenticationOutputs,
+  type AuthenticationInputs,
+  type AuthenticationOutputs,
+} from "./schema.js";
+
+/** A consumer's identity on a provider. */
+export const authentication = defineResource({
+  token: "liqo:index:Authentication",
+  description:
+    "Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. " +
+    "The identity may act in the tenant namespace only.\n\n" +
+    "Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.",
+  inputs: authenticationInputs,
+  outputs: authenticationOutputs,
+  async check(context, inputs, failures, oldInputs) {
+    if (known(inputs.inBand) === true && inputs.proxyURL !== undefined) {
+      failures.add("proxyURL", "cannot be set together with inBand, which finds the proxy by itself");
+    }
+    if (typeof inputs.proxyURL === "string" && !isProxyUrl(inputs.proxyURL)) {
+      failures.add("proxyURL", 'is not the URL of a proxy, such as "http://proxy.example.com:8118"');
+    }
+    if (!oldInputs) await checkDifferentClusters(context, failures);
+  },
+  diff: repairDrift,
+  async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AuthenticationOutputs>>> {
+    if (old) return { drift: [] };
+    const pair = await previewPair(context, inputs);
+    return { drift: [], ...(pair ? clusterIds(pair) : {}) };
+  },
+  async create(context, inputs) {
+    const pair = await openPair(context, inputs);
+    return { id: pairId(pair), outputs: await establish(context, pair, inputs) };
+  },
+  async read(context, { id, inputs }) {
+    const imported = inputs ? undefined : readPairImport(id);
+    const given = inputs ?? authenticationInputs.parse({ consumer: imported?.consumer, provider: imported?.provider });
+    const pair = await openPair(context, given, imported?.id ?? id);
+    const found = await inspectAuthentication(pair, given, imported !== undefined, context.signal);
+    return found && { id: pairId(pair), ...found };
+  },
+  async update(context, { id, inputs, oldInputs, outputs }) {
+    if (onlyForceChanged(inputs, oldInputs)) return outputs as AuthenticationOutputs;
+    return establish(context, await openPair(context, inputs, id), inputs);
+  },
+  async delete(context, { id, inputs }) {
+    await revoke(context, await openDeparting(context, inputs, id));
+  },
+});
+
+async function establish(
+  context: ChangeContext<AuthenticationOutputs>,
+  pair: Pair,
+  inputs: AuthenticationInputs,
+): Promise<AuthenticationOutputs> {
+  const ids = clusterIds(pair);
+  const { namespaces, proxyURL, ...identity } = await authenticate(context, pair, inputs, (tenantNamespaces) =>
+    context.checkpoint(pairId(pair), { ...ids, tenantNamespaces }),
+  );
+  return { ...ids, tenantNamespaces: namespaces, ...identity, ...(proxyURL ? { usedProxyURL: proxyURL } : {}), drift: [] };
+}
+
+function isProxyUrl(text: string): boolean {
+  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+}

@@ -1,0 +1,60 @@
+import { Labels } from "../../../agent/api/index.js";
+import type { Pair } from "../../preconditions/index.js";
+import { findTenantNamespace } from "../tenant-namespace/index.js";
+import { findIdentity } from "./identity.js";
+import { findNonce } from "./nonce.js";
+import { partiesOf } from "./party.js";
+import type { AuthenticationInputs, AuthenticationOutputs } from "./schema.js";
+import { findTenant } from "./tenant.js";
+
+export interface FoundAuthentication {
+  inputs: AuthenticationInputs;
+  outputs: AuthenticationOutputs;
+}
+
+/** What is there of an authentication; undefined when there is nothing of it. */
+export async function inspectAuthentication(
+  pair: Pair,
+  inputs: AuthenticationInputs,
+  isImport: boolean,
+  signal: AbortSignal,
+): Promise<FoundAuthentication | undefined> {
+  const [local, remote] = await Promise.all([
+    findTenantNamespace(pair.consumer.client, pair.provider.clusterId, signal),
+    findTenantNamespace(pair.provider.client, pair.consumer.clusterId, signal),
+  ]);
+  const namespaces = { consumer: local?.metadata?.name ?? "", provider: remote?.metadata?.name ?? "" };
+  const { consumer, provider } = partiesOf(pair, namespaces);
+  const [tenant, identity, nonce] = await Promise.all([
+    namespaces.provider ? findTenant(provider, signal) : undefined,
+    namespaces.consumer ? findIdentity(consumer, signal) : undefined,
+    namespaces.provider ? findNonce(provider, Labels.nonce, signal) : undefined,
+  ]);
+  if (!tenant && !identity) return undefined;
+  const observed = { ...inputs };
+  const condition = tenant?.spec.tenantCondition;
+  if (condition && (inputs.tenantCondition ?? (isImport ? condition : undefined)) !== undefined) observed.tenantCondition = condition;
+  if (isImport && tenant?.spec.proxyURL) observed.proxyURL = tenant.spec.proxyURL;
+  const wantedProxy = inputs.inBand ? tenant?.spec.proxyURL : observed.proxyURL;
+  const drift = [
+    !tenant && "provider: the Tenant is missing",
+    tenant && !nonce && "provider: the nonce is missing",
+    tenant && (tenant.spec.proxyURL ?? "") !== (wantedProxy ?? "") && "provider: the Tenant names another proxy",
+    !identity && "consumer: the Identity is missing",
+    identity && !identity.status?.kubeconfigSecretRef?.name && "consumer: the Identity has no kubeconfig",
+    identity && tenant && (identity.spec.namespace ?? "") !== (tenant.status?.tenantNamespace ?? "") && "consumer: the Identity names another tenant namespace",
+  ].filter((line) => typeof line === "string");
+  return {
+    inputs: observed,
+    outputs: {
+      consumerClusterId: pair.consumer.clusterId,
+      providerClusterId: pair.provider.clusterId,
+      tenantNamespaces: namespaces,
+      identityName: identity?.metadata.name ?? "",
+      kubeconfigSecretName: identity?.status?.kubeconfigSecretRef?.name ?? "",
+      apiServer: identity?.spec.authParams?.apiServer ?? "",
+      ...(identity?.spec.authParams?.proxyURL ? { usedProxyURL: identity.spec.authParams.proxyURL } : {}),
+      drift,
+    },
+  };
+}

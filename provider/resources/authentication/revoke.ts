@@ -1,0 +1,146 @@
+import type { Secret } from "kubernetes-types/core/v1";
+import {
+  Annotations,
+  ForeignClusterResource,
+  IdentityResource,
+  Labels,
+  NamespaceMapResource,
+  Names,
+  RenewResource,
+  ResourceSliceResource,
+  TenantResource,
+} from "../../../agent/api/index.js";
+import { isNotFound, SecretResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import type { DepartingPair } from "../../preconditions/index.js";
+import { describeRemaining, waitFor, waitUntilNone, type Progress } from "../../waits/index.js";
+import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
+import type { Party } from "./party.js";
+
+/**
+ * Takes the consumer's identity and the provider's Tenant back, in the order that lets the consumer clean up with its rights while it still has them
+ * (control plane specification, §14): slices first, then the identity, once that is gone the Tenant.
+ */
+export async function revoke(progress: Progress, pair: DepartingPair): Promise<void> {
+  const { consumerId, providerId } = pair;
+  const [consumer, provider] = await Promise.all([
+    pair.consumer && departing(progress, { ...pair.consumer, remoteId: providerId }),
+    pair.provider && departing(progress, { ...pair.provider, remoteId: consumerId }),
+  ]);
+  if (consumer) await removeConsumerSide(progress, consumer, provider === undefined && pair.provider === undefined);
+  if (provider) await removeProviderSide(progress, provider, pair.consumer === undefined);
+  await Promise.all([
+    pair.consumer && releaseTenantNamespace(progress, pair.consumer, providerId),
+    pair.provider && releaseTenantNamespace(progress, pair.provider, consumerId),
+  ]);
+}
+
+async function departing(progress: Progress, peer: Omit<Party, "namespace">): Promise<Party | undefined> {
+  const namespace = await findTenantNamespace(peer.client, peer.remoteId, progress.signal);
+  const name = namespace?.metadata?.name;
+  return name ? { ...peer, namespace: name } : undefined;
+}
+
+async function removeConsumerSide(progress: Progress, consumer: Party, isProviderLost: boolean): Promise<void> {
+  if (isProviderLost) await declareUnreachable(progress, consumer);
+  await refuseWhileSlicesRemain(progress, consumer);
+  const labelSelector = { [Labels.remoteClusterID]: consumer.remoteId };
+  const isControlPlane = (object: KubeObject): boolean =>
+    (object as { spec?: { type?: string } }).spec?.type === "ControlPlane";
+  await deleteSome(progress, consumer, IdentityResource, { labelSelector, filter: isControlPlane });
+  await known(waitUntilNone(progress, consumer.client, IdentityResource, { namespace: consumer.namespace, labelSelector, filter: isControlPlane }));
+  // Renew and kubeconfig are collected after their owner; the Secret is held until nothing of the consumer is replicated any more.
+  const renewal = { namespace: consumer.namespace, labelSelector: { [Labels.remoteID]: consumer.remoteId } };
+  const kubeconfigs = {
+    namespace: consumer.namespace,
+    labelSelector: { ...labelSelector, [Labels.identityType]: "ControlPlane" },
+    filter: ({ metadata }: KubeObject) => (metadata?.ownerReferences ?? []).length > 0,
+  };
+  await Promise.all([
+    known(waitUntilNone(progress, consumer.client, RenewResource, renewal)),
+    waitUntilNone(progress, consumer.client, SecretResource, kubeconfigs),
+  ]);
+  progress.status("consumer: Identity deleted");
+  await deleteSecrets(progress, consumer, ({ metadata }) => metadata?.labels?.[Labels.signedNonce] !== undefined);
+}
+
+async function removeProviderSide(progress: Progress, provider: Party, isConsumerLost: boolean): Promise<void> {
+  if (isConsumerLost) await removeCopies(progress, provider);
+  const filter = (object: KubeObject): boolean =>
+    ((object as { spec?: { clusterID?: string } }).spec?.clusterID ?? provider.remoteId) === provider.remoteId;
+  await deleteSome(progress, provider, TenantResource, { filter });
+  await known(waitUntilNone(progress, provider.client, TenantResource, { namespace: provider.namespace, filter }));
+  progress.status("provider: Tenant deleted");
+  await deleteSecrets(
+    progress,
+    provider,
+    ({ metadata }) =>
+      metadata?.labels?.[Labels.nonce] !== undefined || metadata?.name?.startsWith(Names.remoteCertificateSecret) === true,
+  );
+}
+
+/** What a lost consumer has left on the provider: its copies have no source any more that would delete them. */
+async function removeCopies(progress: Progress, provider: Party): Promise<void> {
+  await declareUnreachable(progress, provider);
+  const labelSelector = { [Labels.originID]: provider.remoteId, [Labels.replicated]: "true" };
+  for (const type of [NamespaceMapResource, ResourceSliceResource, RenewResource] as ResourceType[]) {
+    await deleteSome(progress, provider, type, { labelSelector });
+    await known(waitUntilNone(progress, provider.client, type, { namespace: provider.namespace, labelSelector }));
+  }
+}
+
+/** Tells the agent that the remote will not come back, so that it waits for nothing there (control plane specification, §15). */
+export async function declareUnreachable(progress: Progress, { client, remoteId, side }: Omit<Party, "namespace">): Promise<void> {
+  const patch = { metadata: { annotations: { [Annotations.permanentlyUnreachable]: "true" } } };
+  await known(client.mergePatch(ForeignClusterResource, { name: remoteId }, patch, { signal: progress.signal }));
+  progress.status(`${side}: cluster ${remoteId} marked as permanently unreachable`);
+}
+
+/** Slices still need the identity. Those being deleted beside this call are waited for. */
+async function refuseWhileSlicesRemain(progress: Progress, consumer: Party): Promise<void> {
+  const labelSelector = { [Labels.remoteID]: consumer.remoteId, [Labels.replication]: "true" };
+  await known(
+    waitFor(progress, {
+      client: consumer.client,
+      type: ResourceSliceResource,
+      namespace: consumer.namespace,
+      labelSelector,
+      what: "the end of the consumer's ResourceSlices",
+      judge: (slices) => {
+        const kept = slices.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+        if (kept.length > 0) {
+          const names = kept.map(({ metadata }) => metadata.name).join(", ");
+          return { failed: `ResourceSlice ${names} still uses this authentication: delete it first` };
+        }
+        return slices.length === 0 ? { done: undefined } : { waiting: describeRemaining(slices) };
+      },
+    }),
+  );
+  progress.status("consumer: no ResourceSlices left");
+}
+
+async function deleteSome(
+  progress: Progress,
+  { client, namespace }: Party,
+  type: ResourceType,
+  { labelSelector, filter = () => true }: { labelSelector?: Record<string, string>; filter?: (object: KubeObject) => boolean },
+): Promise<void> {
+  const list = await known(client.list(type, { namespace, labelSelector, signal: progress.signal }));
+  const chosen = (list?.items ?? []).filter(filter);
+  await Promise.all(
+    chosen.map(({ metadata }) => client.delete(type, { name: metadata?.name ?? "", namespace }, { signal: progress.signal })),
+  );
+}
+
+async function deleteSecrets(progress: Progress, party: Party, filter: (secret: Secret) => boolean): Promise<void> {
+  await deleteSome(progress, party, SecretResource, { filter: (object) => filter(object as Secret) });
+}
+
+/** A cluster whose agent is gone knows none of its kinds: then there is nothing. */
+async function known<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

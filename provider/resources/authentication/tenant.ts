@@ -1,0 +1,125 @@
+import type { Secret } from "kubernetes-types/core/v1";
+import {
+  DataKeys,
+  Labels,
+  Names,
+  TenantResource,
+  type AuthParams,
+  type Tenant,
+  type TenantCondition,
+} from "../../../agent/api/index.js";
+import { controlPlaneSubject, makeCertificateRequest } from "../../../agent/crypto/index.js";
+import { SecretResource } from "../../../agent/runtime/index.js";
+import { latestWarning, waitFor, type Progress, type Verdict } from "../../waits/index.js";
+import { explainAgent } from "../network-link/explain.js";
+import { MANAGER } from "../tenant-namespace/index.js";
+import type { Party } from "./party.js";
+
+/** What a consumer proves itself with (control plane specification, §2). All base64. */
+export interface Credentials {
+  publicKey: string;
+  csr: string;
+  signature: string;
+}
+
+export interface Grant {
+  authParams: AuthParams;
+  /** On the provider. */
+  tenantNamespace: string;
+}
+
+/** The consumer's public key and certificate request. Its private key signs the request here and is not kept. */
+export async function makeCredentials(
+  progress: Progress,
+  consumer: Pick<Party, "client" | "clusterId" | "agentNamespace" | "side">,
+): Promise<Omit<Credentials, "signature">> {
+  const id = { name: Names.authenticationKeysSecret, namespace: consumer.agentNamespace };
+  const secret = await waitFor<Secret, Record<string, string>>(progress, {
+    client: consumer.client,
+    type: SecretResource,
+    ...id,
+    what: `the ${consumer.side}'s key pair (Secret ${id.namespace}/${id.name})`,
+    judge: ([found]) =>
+      found?.data?.[DataKeys.privateKey] && found.data[DataKeys.publicKey]
+        ? { done: found.data }
+        : { waiting: "the agent has not made it yet" },
+  });
+  const privateKey = Buffer.from(secret[DataKeys.privateKey] ?? "", "base64").toString("utf8");
+  const csr = makeCertificateRequest(controlPlaneSubject(consumer.clusterId), privateKey);
+  return { publicKey: secret[DataKeys.publicKey] ?? "", csr: Buffer.from(csr).toString("base64") };
+}
+
+/** The Tenant that stands for a consumer; its condition is left to whoever set it, unless asked for. */
+export function tenantManifest(
+  consumerId: string,
+  namespace: string,
+  credentials: Credentials,
+  options: { proxyURL?: string; tenantCondition?: TenantCondition },
+  name = consumerId,
+): { metadata: Tenant["metadata"]; spec: Tenant["spec"] } {
+  const { proxyURL, tenantCondition } = options;
+  return {
+    metadata: { name, namespace, labels: { [Labels.remoteClusterID]: consumerId } },
+    spec: {
+      clusterID: consumerId,
+      ...credentials,
+      ...(proxyURL ? { proxyURL } : {}),
+      ...(tenantCondition ? { tenantCondition } : {}),
+    },
+  };
+}
+
+/** The Tenant of a remote cluster, found by its label, whatever its name. @throws Error when there are several */
+export async function findTenant(
+  { client, namespace, remoteId }: Pick<Party, "client" | "namespace" | "remoteId">,
+  signal: AbortSignal,
+): Promise<Tenant | undefined> {
+  const { items } = await client.list(TenantResource, { namespace, signal });
+  const own = items.filter(
+    ({ metadata, spec }) => (spec.clusterID ?? metadata.labels?.[Labels.remoteClusterID]) === remoteId,
+  );
+  if (own.length <= 1) return own[0];
+  throw new Error(
+    `cluster ${client.cluster}, namespace ${namespace}: several Tenants stand for ${remoteId} ` +
+      `(${own.map(({ metadata }) => metadata.name).join(", ")}): delete all but one`,
+  );
+}
+
+export async function applyTenant(
+  progress: Progress,
+  provider: Party,
+  credentials: Credentials,
+  options: { proxyURL?: string; tenantCondition?: TenantCondition },
+): Promise<Tenant> {
+  const present = await findTenant(provider, progress.signal);
+  const manifest = tenantManifest(provider.remoteId, provider.namespace, credentials, options, present?.metadata.name);
+  return provider.client.apply(TenantResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
+}
+
+/** Waits until the provider's agent has accepted the Tenant and signed its certificate. */
+export function waitForGrant(progress: Progress, provider: Party, tenant: Tenant): Promise<Grant> {
+  const { name = "", namespace } = tenant.metadata;
+  return waitFor(progress, {
+    client: provider.client,
+    type: TenantResource,
+    namespace,
+    name,
+    what: `the acceptance of Tenant ${namespace}/${name} by the provider`,
+    judge: ([current]) => judgeTenant(current),
+    explain: async (signal) =>
+      (await latestWarning(provider.client, provider.namespace, { kind: "Tenant", name }, signal)) ??
+      explainAgent(provider, signal),
+  });
+}
+
+export function judgeTenant(tenant: Tenant | undefined): Verdict<Grant> {
+  if (!tenant) return { failed: "it was deleted meanwhile" };
+  if (tenant.spec.tenantCondition === "Drained") {
+    return { failed: "it is Drained: access is revoked (set tenantCondition to Active to give it back)" };
+  }
+  const { authParams, tenantNamespace } = tenant.status ?? {};
+  const wanted = tenant.spec.proxyURL ?? "";
+  if (!tenantNamespace || !authParams?.apiServer) return { waiting: "the agent has not answered yet" };
+  if ((authParams.proxyURL ?? "") !== wanted) return { waiting: "the agent has not taken up the proxy's address yet" };
+  return { done: { authParams, tenantNamespace } };
+}

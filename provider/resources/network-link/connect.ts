@@ -1,0 +1,230 @@
+import type { Pair } from "../../preconditions/index.js";
+import { concurrently, type Progress, type Scope } from "../../waits/index.js";
+import { ensureTenantNamespace } from "../tenant-namespace/index.js";
+import { applyConfiguration, waitUntilMapped } from "./configure.js";
+import { linkEnds, type LinkEnd, type LinkEnds } from "./ends.js";
+import { findEndObjects, type EndObjects } from "./find.js";
+import {
+  applyClient,
+  applyPublicKey,
+  applyServer,
+  checkTemplate,
+  waitForEndpoint,
+  waitForPublicKey,
+  waitUntilConnected,
+  waitUntilRunning,
+} from "./gateways.js";
+import type { Endpoint, Ranges } from "./manifests.js";
+import type { LinkOptions } from "./options.js";
+import { readRanges } from "./ranges.js";
+
+/** What a link has come to. */
+export interface Link {
+  namespaces: { consumer: string; provider: string };
+  remapped: { consumer: Ranges; provider: Ranges };
+  endpoint: Endpoint;
+  connections: { consumer: string; provider: string };
+}
+
+/** Tells of the link as it grows, so that a link that is broken off midway is known by what it has. */
+export type Milestone = (link: Partial<Link>) => void;
+
+/**
+ * Makes the network between two clusters, in the order of Liqo's `peer` as far as lines go; what does not depend on each other happens side by side
+ * (network specification, §13). Whatever is there already is kept or brought up to date.
+ */
+export function connect(
+  progress: Progress,
+  pair: Pair,
+  options: LinkOptions & { shareKeys: boolean },
+  milestone: Milestone,
+): Promise<Link> {
+  return concurrently(progress, async (scope) => {
+    const ranges = {
+      consumer: scope.start((inner) => readRanges(inner, pair.consumer)),
+      provider: scope.start((inner) => readRanges(inner, pair.provider)),
+    };
+    const namespaces = await ensureNamespaces(scope, pair);
+    milestone({ namespaces });
+    const ends = linkEnds(pair, namespaces);
+    const [consumer, provider] = await Promise.all([
+      findEndObjects(ends.consumer, scope.signal),
+      findEndObjects(ends.provider, scope.signal),
+    ]);
+    const mapped = configure(scope, ends, { consumer, provider }, ranges);
+    const { server, client } = orient(ends, { consumer, provider }, options.location);
+    // A link that the other direction has made, the other way round, serves this one as well.
+    const isReused = server.present.server !== undefined && server.end.side !== locationSide(options.location);
+    const gateways = establish(scope, { server, client }, options, isReused);
+    const remapped = await mapped.report();
+    milestone({ remapped });
+    const { endpoint, connections } = await gateways.report();
+    return { namespaces, remapped, endpoint, connections };
+  });
+}
+
+async function ensureNamespaces(scope: Scope, pair: Pair): Promise<Link["namespaces"]> {
+  const { consumer, provider } = pair;
+  const [local, remote] = await Promise.all([
+    ensureTenantNamespace(scope, consumer, provider.clusterId),
+    ensureTenantNamespace(scope, provider, consumer.clusterId),
+  ]);
+  return { consumer: local.name, provider: remote.name };
+}
+
+type Both<T> = { consumer: T; provider: T };
+
+/** Exchanges the ranges; the lines come when asked for. */
+function configure(
+  scope: Scope,
+  ends: LinkEnds,
+  present: Both<EndObjects>,
+  ranges: Both<Promise<Ranges>>,
+): { report(): Promise<Both<Ranges>> } {
+  const applied = {
+    consumer: scope.start(async (inner) =>
+      applyConfiguration(inner, ends.consumer, await ranges.provider, present.consumer.configuration),
+    ),
+    provider: scope.start(async (inner) =>
+      applyConfiguration(inner, ends.provider, await ranges.consumer, present.provider.configuration),
+    ),
+  };
+  const mapped = {
+    consumer: scope.start(async (inner) => waitUntilMapped(inner, ends.consumer, await applied.consumer)),
+    provider: scope.start(async (inner) => waitUntilMapped(inner, ends.provider, await applied.provider)),
+  };
+  return {
+    async report() {
+      const own = { consumer: await ranges.consumer, provider: await ranges.provider };
+      scope.status(`consumer: own ranges read: ${describeRanges(own.consumer)}`);
+      scope.status(`provider: own ranges read: ${describeRanges(own.provider)}`);
+      for (const side of ["consumer", "provider"] as const) {
+        await applied[side];
+        scope.status(`${side}: network configuration ${present[side].configuration ? "up to date" : "set up"}`);
+      }
+      const result = { consumer: await mapped.consumer, provider: await mapped.provider };
+      scope.status(`consumer: the provider's ranges are ${describeMapping(own.provider, result.consumer)}`);
+      scope.status(`provider: the consumer's ranges are ${describeMapping(own.consumer, result.provider)}`);
+      return result;
+    },
+  };
+}
+
+interface OrientedEnd {
+  end: LinkEnd;
+  present: EndObjects;
+}
+
+/** Which end serves: as asked, unless gateways of the opposite orientation exist already. */
+export function orient(
+  ends: LinkEnds,
+  present: Both<EndObjects>,
+  location: LinkOptions["location"],
+): { server: OrientedEnd; client: OrientedEnd } {
+  const wanted = locationSide(location);
+  const other = otherSide(wanted);
+  const isOpposite = present[other].server !== undefined || present[wanted].client !== undefined;
+  const server = isOpposite ? other : wanted;
+  const client = otherSide(server);
+  return {
+    server: { end: ends[server], present: present[server] },
+    client: { end: ends[client], present: present[client] },
+  };
+}
+
+function locationSide(location: LinkOptions["location"]): "consumer" | "provider" {
+  return location === "Consumer" ? "consumer" : "provider";
+}
+
+function otherSide(side: "consumer" | "provider"): "consumer" | "provider" {
+  return side === "consumer" ? "provider" : "consumer";
+}
+
+/** Brings up both gateways and the tunnel between them. */
+function establish(
+  scope: Scope,
+  { server, client }: { server: OrientedEnd; client: OrientedEnd },
+  options: LinkOptions & { shareKeys: boolean },
+  isReused: boolean,
+): { report(): Promise<Pick<Link, "endpoint" | "connections">> } {
+  const keep = <T>(present: T | undefined): T | undefined => (isReused ? present : undefined);
+  const servers = scope.start(async (inner) => {
+    const kept = keep(server.present.server);
+    if (kept) return kept;
+    await checkTemplate(inner, server.end, "server", options);
+    return applyServer(inner, server.end, options, server.present.server);
+  });
+  const serverRuns = scope.start(async (inner) => waitUntilRunning(inner, server.end, "server", await servers));
+  const endpoint = scope.start(async (inner) => waitForEndpoint(inner, server.end, await servers));
+  const template = scope.start((inner) => checkTemplate(inner, client.end, "client", options));
+  const clients = scope.start(async (inner) => {
+    const kept = keep(client.present.client);
+    if (kept) return kept;
+    await template;
+    return applyClient(inner, client.end, options, await endpoint, client.present.client);
+  });
+  const clientRuns = scope.start(async (inner) => waitUntilRunning(inner, client.end, "client", await clients));
+  const keys = scope.start((inner) => exchangeKeys(inner, { server, client }, servers, clients, options.shareKeys));
+  const connected = (end: LinkEnd, gateway: Promise<{ metadata: { name?: string } }>) =>
+    scope.start(async (inner) => {
+      const name = (await gateway).metadata.name ?? "";
+      await keys;
+      return options.shareKeys ? waitUntilConnected(inner, end, name) : "";
+    });
+  const connections = { [server.end.side]: connected(server.end, servers), [client.end.side]: connected(client.end, clients) };
+  return {
+    async report() {
+      const already = isReused ? "already there, made by the other direction" : "set up";
+      await servers;
+      scope.status(`${server.end.side}: gateway server ${server.present.server && !isReused ? "up to date" : already}`);
+      await serverRuns;
+      scope.status(`${server.end.side}: gateway server's pod is ready`);
+      const { addresses, port } = await endpoint;
+      scope.status(`${server.end.side}: gateway server reachable at ${addresses.join(", ")}, UDP port ${port}`);
+      await clients;
+      scope.status(`${client.end.side}: gateway client ${client.present.client && !isReused ? "up to date" : already}`);
+      await clientRuns;
+      scope.status(`${client.end.side}: gateway client's pod is ready`);
+      await keys;
+      scope.status(options.shareKeys ? "public keys exchanged" : "public keys left to be exchanged by hand");
+      const result = { consumer: (await connections["consumer"]) ?? "", provider: (await connections["provider"]) ?? "" };
+      if (options.shareKeys) {
+        scope.status("consumer: connection established");
+        scope.status("provider: connection established");
+      }
+      return { endpoint: await endpoint, connections: result };
+    },
+  };
+}
+
+/** Each end gets the other's public key. */
+async function exchangeKeys(
+  progress: Progress,
+  { server, client }: { server: OrientedEnd; client: OrientedEnd },
+  servers: ReturnType<typeof applyServer>,
+  clients: ReturnType<typeof applyClient>,
+  shareKeys: boolean,
+): Promise<void> {
+  if (!shareKeys) return;
+  const toClient = async (): Promise<void> => {
+    const key = await waitForPublicKey(progress, server.end, "server", await servers);
+    await applyPublicKey(progress, client.end, "client", await clients, key, client.present.publicKey?.metadata.name);
+  };
+  const toServer = async (): Promise<void> => {
+    const key = await waitForPublicKey(progress, client.end, "client", await clients);
+    await applyPublicKey(progress, server.end, "server", await servers, key, server.present.publicKey?.metadata.name);
+  };
+  await Promise.all([toClient(), toServer()]);
+}
+
+function describeRanges({ pod, external }: Ranges): string {
+  return `pods ${pod.join(", ")}, external ${external.join(", ")}`;
+}
+
+function describeMapping(real: Ranges, mapped: Ranges): string {
+  const pairs = [...real.pod, ...real.external].map((range, index) => {
+    const name = [...mapped.pod, ...mapped.external][index];
+    return name === range ? `${range} as they are` : `${range} mapped to ${name ?? "nothing"}`;
+  });
+  return pairs.join(", ");
+}

@@ -1,0 +1,141 @@
+import {
+  ConfigurationResource,
+  GatewayClientResource,
+  GatewayServerResource,
+  GeneveTunnelResource,
+  InternalFabricResource,
+  IPResource,
+  Labels,
+  LabelValues,
+  NetworkResource,
+  WgGatewayClientResource,
+  WgGatewayServerResource,
+} from "../../../agent/api/index.js";
+import { isNotFound, PodResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import type { DepartingPair, Peer } from "../../preconditions/index.js";
+import { concurrently, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
+import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
+import type { LinkEnd } from "./ends.js";
+import { explainAgent } from "./explain.js";
+import { hasSlices, hasTenant, waitForDepartingNodes } from "./in-use.js";
+import { directionManager, isUsedByReverse, linkAnnotation } from "./users.js";
+
+/** What makes the link; the rest is owned by it. */
+const ROOTS: readonly ResourceType[] = [GatewayClientResource, GatewayServerResource, ConfigurationResource];
+
+/** What follows, and must be gone before the tenant namespace goes. */
+const FOLLOWERS: readonly ResourceType[] = [
+  WgGatewayClientResource,
+  WgGatewayServerResource,
+  InternalFabricResource,
+  GeneveTunnelResource,
+  NetworkResource,
+  IPResource,
+];
+
+/** Takes a link apart, unless the other direction uses it (network specification, §13; control plane specification, §14). */
+export async function disconnect(progress: Progress, pair: DepartingPair): Promise<void> {
+  const ends = await departingEnds(progress, pair);
+  await Promise.all(ends.map((end) => waitForDepartingNodes(progress, end)));
+  if (await isShared(ends, progress.signal)) {
+    await Promise.all(ends.map((end) => leave(progress, end)));
+    progress.status("the link stays, as the other direction uses it");
+    return;
+  }
+  await concurrently(progress, async (scope) => {
+    const removals = ends.map((end) => ({ end, work: scope.start((inner) => removeEnd(inner, end)) }));
+    for (const { end, work } of removals) {
+      await work;
+      progress.status(`${end.side}: gateway and network configuration deleted`);
+    }
+    await Promise.all(peersOf(pair).map(({ peer, remoteId }) => scope.start((inner) => releaseTenantNamespace(inner, peer, remoteId))));
+  });
+}
+
+/** The sides that are there, each with the other's ID. */
+export function peersOf({ consumer, provider, consumerId, providerId }: DepartingPair): { peer: Peer; remoteId: string }[] {
+  return [
+    ...(consumer ? [{ peer: consumer, remoteId: providerId }] : []),
+    ...(provider ? [{ peer: provider, remoteId: consumerId }] : []),
+  ];
+}
+
+/** The ends that still have a tenant namespace. */
+export async function departingEnds(progress: Progress, pair: DepartingPair): Promise<LinkEnd[]> {
+  const ends = await Promise.all(
+    peersOf(pair).map(async ({ peer, remoteId }) => {
+      const namespace = (await findTenantNamespace(peer.client, remoteId, progress.signal))?.metadata?.name;
+      return namespace ? [{ ...peer, remoteId, namespace }] : [];
+    }),
+  );
+  return ends.flat();
+}
+
+/** Whether the reverse direction needs the link: another NetworkLink's mark, or its Tenant or slices, by whatever tool they were made. */
+async function isShared(ends: readonly LinkEnd[], signal: AbortSignal): Promise<boolean> {
+  const uses = await Promise.all(
+    ends.map(async (end) => {
+      const configurations = await listOrNone(end, ConfigurationResource, signal);
+      if (configurations.some(({ metadata }) => isUsedByReverse(end, metadata?.annotations))) return true;
+      return end.side === "consumer" ? hasTenant(end, signal) : hasSlices(end, signal);
+    }),
+  );
+  return uses.includes(true);
+}
+
+/** Takes the own mark off a link that stays. */
+async function leave(progress: Progress, end: LinkEnd): Promise<void> {
+  for (const { metadata } of await listOrNone(end, ConfigurationResource, progress.signal)) {
+    const patch = { metadata: { annotations: { [linkAnnotation(end)]: null } } };
+    await end.client.mergePatch(
+      ConfigurationResource,
+      { name: metadata?.name ?? "", namespace: end.namespace },
+      patch,
+      { fieldManager: directionManager(end), signal: progress.signal },
+    );
+  }
+}
+
+async function removeEnd(progress: Progress, end: LinkEnd): Promise<void> {
+  const { client, namespace } = end;
+  const explain = (signal: AbortSignal) => explainAgent(end, signal);
+  await Promise.all(ROOTS.map((type) => deleteAll(progress, end, type)));
+  const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
+  const gone = (type: ResourceType, selection: Selection): Promise<void> =>
+    waitUntilNone(progress, client, type, { namespace, ...selection }, explain).catch(ignoreUnknownKind);
+  await Promise.all([
+    ...ROOTS.map((type) => gone(type, { labelSelector })),
+    ...FOLLOWERS.map((type) => gone(type, { filter: isOwned })),
+  ]);
+  const gateways = { [Labels.networkingComponent]: LabelValues.gatewayComponent };
+  await waitUntilNone(progress, client, PodResource, { namespace, labelSelector: gateways });
+}
+
+/** What a user put beside the link's own objects stays. */
+function isOwned({ metadata }: KubeObject): boolean {
+  return (metadata?.ownerReferences ?? []).length > 0;
+}
+
+async function deleteAll(progress: Progress, end: LinkEnd, type: ResourceType): Promise<void> {
+  const objects = await listOrNone(end, type, progress.signal);
+  await Promise.all(
+    objects.map(({ metadata }) =>
+      end.client.delete(type, { name: metadata?.name ?? "", namespace: end.namespace }, { signal: progress.signal }),
+    ),
+  );
+}
+
+async function listOrNone(end: LinkEnd, type: ResourceType, signal: AbortSignal) {
+  try {
+    const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
+    return (await end.client.list(type, { namespace: end.namespace, labelSelector, signal })).items;
+  } catch (error) {
+    ignoreUnknownKind(error);
+    return [];
+  }
+}
+
+/** A cluster whose agent is gone knows none of its kinds. */
+function ignoreUnknownKind(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}

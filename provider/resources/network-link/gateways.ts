@@ -1,0 +1,179 @@
+import type { Deployment } from "kubernetes-types/apps/v1";
+import {
+  ConnectionResource,
+  ConnectionValue,
+  DataKeys,
+  gatewayResourceName,
+  GatewayClientResource,
+  GatewayServerResource,
+  PublicKeyResource,
+  WgGatewayClientTemplateResource,
+  WgGatewayServerTemplateResource,
+  type Connection,
+  type GatewayClient,
+  type GatewayServer,
+} from "../../../agent/api/index.js";
+import {
+  DeploymentResource,
+  ownerReference,
+  SecretResource,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
+import { waitFor, type Progress, type Verdict } from "../../waits/index.js";
+import { MANAGER } from "../tenant-namespace/index.js";
+import type { LinkEnd } from "./ends.js";
+import { explainGateway } from "./explain.js";
+import { gatewayClientManifest, gatewayServerManifest, publicKeyManifest, remoteLabels, type Endpoint } from "./manifests.js";
+import type { LinkOptions } from "./options.js";
+
+/** A gateway of either kind. */
+export type Gateway = GatewayServer | GatewayClient;
+type GatewayKind = "server" | "client";
+
+const RESOURCES = { server: GatewayServerResource, client: GatewayClientResource };
+
+/** Throws unless the template exists. */
+export async function checkTemplate(progress: Progress, end: LinkEnd, kind: GatewayKind, options: LinkOptions): Promise<void> {
+  const { templateName: name, templateNamespace: namespace = end.agentNamespace } = options[kind];
+  const type: ResourceType = kind === "server" ? WgGatewayServerTemplateResource : WgGatewayClientTemplateResource;
+  if (await end.client.get(type, { name, namespace }, progress.signal)) return;
+  const property = kind === "server" ? "gatewayServer" : "gatewayClient";
+  throw new Error(
+    `${property}.templateName: there is no ${type.kind} ${namespace}/${name} in cluster ${end.client.cluster} (the ${end.side})`,
+  );
+}
+
+export function applyServer(
+  progress: Progress,
+  end: LinkEnd,
+  options: LinkOptions,
+  present: GatewayServer | undefined,
+): Promise<GatewayServer> {
+  const manifest = gatewayServerManifest(end, options, present?.metadata.name);
+  return end.client.apply(GatewayServerResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
+}
+
+export function applyClient(
+  progress: Progress,
+  end: LinkEnd,
+  options: LinkOptions,
+  endpoint: Endpoint,
+  present: GatewayClient | undefined,
+): Promise<GatewayClient> {
+  const manifest = gatewayClientManifest(end, options, endpoint, present?.metadata.name);
+  return end.client.apply(GatewayClientResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
+}
+
+/** Waits until the gateway's Deployment has a ready pod. */
+export async function waitUntilRunning(progress: Progress, end: LinkEnd, kind: GatewayKind, gateway: Gateway): Promise<void> {
+  const name = gateway.metadata.name ?? "";
+  await waitFor(progress, {
+    client: end.client,
+    type: DeploymentResource,
+    namespace: end.namespace,
+    name: gatewayResourceName(name),
+    what: `a ready pod of the gateway ${kind} (Deployment ${end.namespace}/${gatewayResourceName(name)})`,
+    judge: ([deployment]) => judgeDeployment(deployment),
+    explain: (signal) => explainGateway(end, name, signal),
+  });
+}
+
+export function judgeDeployment(deployment: Deployment | undefined): Verdict<void> {
+  if (!deployment) return { waiting: "the agent has not made it yet" };
+  const { readyReplicas = 0, observedGeneration = 0 } = deployment.status ?? {};
+  if (readyReplicas >= 1 && observedGeneration >= (deployment.metadata?.generation ?? 0)) return { done: undefined };
+  return { waiting: "its pod is not ready yet" };
+}
+
+/** Waits for the server's endpoint: where clients reach it. */
+export async function waitForEndpoint(progress: Progress, end: LinkEnd, server: GatewayServer): Promise<Endpoint> {
+  const name = server.metadata.name ?? "";
+  return waitFor(progress, {
+    client: end.client,
+    type: GatewayServerResource,
+    namespace: end.namespace,
+    name,
+    what: `the endpoint of the gateway server ${end.namespace}/${name}`,
+    judge: ([current]) => judgeEndpoint(current),
+    explain: (signal) => explainGateway(end, name, signal),
+  });
+}
+
+export function judgeEndpoint(server: GatewayServer | undefined): Verdict<Endpoint> {
+  if (!server) return { failed: "it was deleted meanwhile" };
+  const endpoint = server.status?.endpoint;
+  const addresses = (endpoint?.addresses ?? []).filter((address) => address !== "");
+  const wanted = server.spec.endpoint;
+  const port = endpoint?.port ?? endpoint?.ports?.[0];
+  if (addresses.length > 0 && port) {
+    const isCurrent = wanted?.serviceType !== "NodePort" || !wanted.nodePort || wanted.nodePort === port;
+    if (isCurrent) return { done: { addresses, port, protocol: endpoint?.protocol ?? "UDP" } };
+  }
+  if (wanted?.serviceType === "LoadBalancer") {
+    return {
+      waiting:
+        "its Service of type LoadBalancer has no address yet (where the cluster has no load balancer, set gatewayServer.type to NodePort)",
+    };
+  }
+  return { waiting: "it has no address yet" };
+}
+
+/** Waits for a gateway's key pair and gives the public part, as base64. */
+export async function waitForPublicKey(progress: Progress, end: LinkEnd, kind: GatewayKind, gateway: Gateway): Promise<string> {
+  const name = gateway.metadata.name ?? "";
+  const reference = await waitFor<Gateway, { name: string; namespace: string }>(progress, {
+    client: end.client,
+    type: RESOURCES[kind] as ResourceType<Gateway>,
+    namespace: end.namespace,
+    name,
+    what: `the keys of the gateway ${kind} ${end.namespace}/${name}`,
+    judge: ([current]) => {
+      const secret = current?.status?.secretRef;
+      return secret?.name ? { done: { name: secret.name, namespace: secret.namespace ?? end.namespace } } : { waiting: "they are not made yet" };
+    },
+    explain: (signal) => explainGateway(end, name, signal),
+  });
+  const secret = await end.client.get(SecretResource, reference, progress.signal);
+  const publicKey = secret?.data?.[DataKeys.publicKey];
+  if (publicKey) return publicKey;
+  throw new Error(
+    `cluster ${end.client.cluster}: Secret ${reference.namespace}/${reference.name} of the gateway ${kind} has no ${DataKeys.publicKey}`,
+  );
+}
+
+/** Gives an end the other one's public key. */
+export async function applyPublicKey(
+  progress: Progress,
+  end: LinkEnd,
+  kind: GatewayKind,
+  gateway: Gateway,
+  publicKey: string,
+  presentName: string | undefined,
+): Promise<void> {
+  const owner = ownerReference(RESOURCES[kind] as ResourceType<Gateway>, gateway, false);
+  const manifest = publicKeyManifest(end, publicKey, owner, presentName);
+  await end.client.apply(PublicKeyResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
+}
+
+/** Waits until this end sees the tunnel connected. */
+export async function waitUntilConnected(progress: Progress, end: LinkEnd, gatewayName: string): Promise<string> {
+  return waitFor(progress, {
+    client: end.client,
+    type: ConnectionResource,
+    namespace: end.namespace,
+    labelSelector: remoteLabels(end),
+    what: `the connection to ${end.remoteId} in the ${end.side}`,
+    judge: judgeConnection,
+    explain: (signal) => explainGateway(end, gatewayName, signal),
+  });
+}
+
+export function judgeConnection([connection]: readonly Connection[]): Verdict<string> {
+  const value = connection?.status?.value;
+  if (value === ConnectionValue.connected) return { done: value };
+  if (!connection) return { waiting: "the gateway has not begun to connect" };
+  if (value === ConnectionValue.error) {
+    return { waiting: "no answer comes through the tunnel (is the server's UDP port reachable from the client's cluster?)" };
+  }
+  return { waiting: `it is ${value ?? "not reported yet"}` };
+}

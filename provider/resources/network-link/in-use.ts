@@ -1,0 +1,61 @@
+import { Labels, ResourceSliceResource, TenantResource, VirtualNodeResource } from "../../../agent/api/index.js";
+import { isDeleting, isNotFound, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import { waitFor, withLimit, type Progress, type Verdict } from "../../waits/index.js";
+import type { LinkEnd } from "./ends.js";
+
+/** Deletions of one `pulumi destroy` begin together: a virtual node that is not being deleted within this time is to stay. */
+const NOTICE_MS = 2_000;
+
+/**
+ * Lets virtual nodes over this link that are going go first, so that their pods leave with the network still there. Nodes that are to stay are no
+ * reason to wait.
+ */
+export async function waitForDepartingNodes(progress: Progress, end: LinkEnd): Promise<void> {
+  const request = (judge: (objects: KubeObject[]) => Verdict<boolean>) => ({
+    client: end.client,
+    type: VirtualNodeResource as ResourceType,
+    namespace: end.namespace,
+    labelSelector: { [Labels.remoteClusterID]: end.remoteId },
+    what: `the end of the virtual nodes of ${end.remoteId}`,
+    judge,
+  });
+  try {
+    const isDeparting = await waitFor(withLimit(progress, NOTICE_MS), request(judgeNotice));
+    if (!isDeparting) return;
+    await waitFor(progress, request((nodes) => (nodes.length === 0 ? { done: true } : { waiting: "their pods are moving" })));
+  } catch (error) {
+    if (progress.signal.aborted) throw error;
+    if (isNotFound(error)) return;
+    progress.log("warning", `${end.side}: virtual nodes of ${end.remoteId} stay; their pods lose this network`);
+  }
+}
+
+function judgeNotice(nodes: readonly KubeObject[]): Verdict<boolean> {
+  if (nodes.length === 0) return { done: false };
+  return nodes.some(isDeleting) ? { done: true } : { waiting: "they are not being deleted" };
+}
+
+/** Whether the cluster at this end provides resources to the remote: the direction opposite to a consumer's, same as a provider's. */
+export async function hasTenant(end: LinkEnd, signal: AbortSignal): Promise<boolean> {
+  return hasAny(end, TenantResource, signal);
+}
+
+/** Whether the cluster at this end asks the remote for resources. */
+export async function hasSlices(end: LinkEnd, signal: AbortSignal): Promise<boolean> {
+  return hasAny(end, ResourceSliceResource, signal, { [Labels.remoteID]: end.remoteId, [Labels.replication]: "true" });
+}
+
+async function hasAny(
+  end: LinkEnd,
+  type: ResourceType,
+  signal: AbortSignal,
+  labelSelector: Record<string, string> = { [Labels.remoteClusterID]: end.remoteId },
+): Promise<boolean> {
+  try {
+    const { items } = await end.client.list(type, { namespace: end.namespace, labelSelector, signal });
+    return items.some((object) => !isDeleting(object));
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}

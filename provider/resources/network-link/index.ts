@@ -1,0 +1,81 @@
+import { defineResource, UNKNOWN, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import {
+  checkDifferentClusters,
+  openDeparting,
+  openPair,
+  pairId,
+  previewPair,
+  readPairImport,
+  type Pair,
+} from "../../preconditions/index.js";
+import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
+import { checkGateways } from "./check.js";
+import { connect } from "./connect.js";
+import { disconnect } from "./disconnect.js";
+import { inspectLink } from "./inspect.js";
+import { linkOptions } from "./options.js";
+import { networkLinkInputs, networkLinkOutputs, type NetworkLinkInputs, type NetworkLinkOutputs } from "./schema.js";
+
+/** The network between two clusters. */
+export const networkLink = defineResource({
+  token: "liqo:index:NetworkLink",
+  description:
+    "An encrypted network between the pods of two clusters: it tells each cluster the other's address ranges, which are remapped where they are taken, " +
+    "and joins them by a WireGuard tunnel. Both directions between two clusters share one link.\n\n" +
+    "Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.",
+  inputs: networkLinkInputs,
+  outputs: networkLinkOutputs,
+  replaceOn: ["gatewayServerLocation"],
+  async check(context, inputs, failures, oldInputs) {
+    checkGateways(inputs, failures);
+    if (!oldInputs) await checkDifferentClusters(context, failures);
+  },
+  diff: repairDrift,
+  async preview(context, inputs, old): Promise<Partial<UnknowableProperties<NetworkLinkOutputs>>> {
+    if (old) return { drift: [], endpoint: UNKNOWN };
+    const pair = await previewPair(context, inputs);
+    return { drift: [], ...(pair ? clusterIds(pair) : {}) };
+  },
+  async create(context, inputs) {
+    const pair = await openPair(context, inputs);
+    return { id: pairId(pair), outputs: await establish(context, pair, inputs) };
+  },
+  async read(context, { id, inputs }) {
+    const imported = inputs ? undefined : readPairImport(id);
+    const given = inputs ?? networkLinkInputs.parse({ consumer: imported?.consumer, provider: imported?.provider });
+    const pair = await openPair(context, given, imported?.id ?? id);
+    const found = await inspectLink(pair, given, imported !== undefined, context.signal);
+    return found && { id: pairId(pair), ...found };
+  },
+  async update(context, { id, inputs, oldInputs, outputs }) {
+    if (onlyForceChanged(inputs, oldInputs)) return outputs as NetworkLinkOutputs;
+    return establish(context, await openPair(context, inputs, id), inputs);
+  },
+  async delete(context, { id, inputs }) {
+    await disconnect(context, await openDeparting(context, inputs, id));
+  },
+});
+
+async function establish(
+  context: ChangeContext<NetworkLinkOutputs>,
+  pair: Pair,
+  inputs: NetworkLinkInputs,
+): Promise<NetworkLinkOutputs> {
+  const options = { ...linkOptions(inputs), shareKeys: !inputs.disableSharingKeys };
+  const ids = clusterIds(pair);
+  const link = await connect(context, pair, options, ({ namespaces, remapped }) =>
+    context.checkpoint(pairId(pair), {
+      ...ids,
+      ...(namespaces ? { tenantNamespaces: namespaces } : {}),
+      ...(remapped ? { remappedCIDRs: remapped } : {}),
+    }),
+  );
+  return {
+    ...ids,
+    tenantNamespaces: link.namespaces,
+    remappedCIDRs: link.remapped,
+    endpoint: link.endpoint,
+    connections: link.connections,
+    drift: [],
+  };
+}

@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from "node:util";
+import { Labels, NetworkResource, NetworkType } from "../../../agent/api/index.js";
+import type { Pair, Peer } from "../../preconditions/index.js";
+import { findTenantNamespace } from "../tenant-namespace/index.js";
+import { rangesOf } from "./configure.js";
+import { orient } from "./connect.js";
+import { linkEnds } from "./ends.js";
+import { findEndObjects, type EndObjects } from "./find.js";
+import { judgeEndpoint, judgeConnection } from "./gateways.js";
+import { clientEndpoint, type Ranges } from "./manifests.js";
+import { linkOptions } from "./options.js";
+import { judgeRanges } from "./ranges.js";
+import type { NetworkLinkInputs, NetworkLinkOutputs } from "./schema.js";
+
+/** A link as it is in the clusters. */
+export interface FoundLink {
+  inputs: NetworkLinkInputs;
+  outputs: NetworkLinkOutputs;
+}
+
+interface FoundEnds {
+  consumer: EndObjects;
+  provider: EndObjects;
+}
+
+const NOTHING: EndObjects = {};
+
+/** What is there of a link; undefined when there is nothing of it. */
+export async function inspectLink(
+  pair: Pair,
+  inputs: NetworkLinkInputs,
+  isImport: boolean,
+  signal: AbortSignal,
+): Promise<FoundLink | undefined> {
+  const namespaces = await findNamespaces(pair, signal);
+  const ends = linkEnds(pair, namespaces);
+  const [consumer, provider, consumerRanges, providerRanges] = await Promise.all([
+    namespaces.consumer ? findEndObjects(ends.consumer, signal) : NOTHING,
+    namespaces.provider ? findEndObjects(ends.provider, signal) : NOTHING,
+    currentRanges(pair.consumer, signal),
+    currentRanges(pair.provider, signal),
+  ]);
+  const found = { consumer, provider };
+  if (Object.keys(defined(consumer)).length + Object.keys(defined(provider)).length === 0) return undefined;
+  const { server, client } = orient(ends, found, inputs.gatewayServerLocation);
+  const isReused = server.end.side !== (inputs.gatewayServerLocation === "Consumer" ? "consumer" : "provider") && !isImport;
+  const observed = isReused ? inputs : observedInputs(inputs, server.present, client.present, isImport);
+  if (isImport) observed.gatewayServerLocation = server.end.side === "consumer" ? "Consumer" : "Provider";
+  const endpoint = judgeEndpoint(server.present.server);
+  const drift = [
+    ...missingOf("consumer", consumer, consumerRanges && providerRanges),
+    ...missingOf("provider", provider, providerRanges && consumerRanges),
+    ...(server.present.server ? [] : [`${server.end.side}: the gateway server is missing`]),
+    ...(client.present.client ? [] : [`${client.end.side}: the gateway client is missing`]),
+    ...(isReused ? [] : movedEndpoint(server.present, client.present, inputs, client.end.side)),
+  ];
+  return {
+    inputs: observed,
+    outputs: {
+      consumerClusterId: pair.consumer.clusterId,
+      providerClusterId: pair.provider.clusterId,
+      tenantNamespaces: namespaces,
+      remappedCIDRs: {
+        consumer: rangesOf(consumer.configuration?.status?.remote?.cidr),
+        provider: rangesOf(provider.configuration?.status?.remote?.cidr),
+      },
+      endpoint: "done" in endpoint ? endpoint.done : { addresses: [], port: 0, protocol: "UDP" },
+      connections: connectionsOf(found),
+      drift: inputs.disableSharingKeys ? drift.filter((line) => !line.includes("public key")) : drift,
+    },
+  };
+}
+
+async function findNamespaces(pair: Pair, signal: AbortSignal): Promise<{ consumer: string; provider: string }> {
+  const [consumer, provider] = await Promise.all([
+    findTenantNamespace(pair.consumer.client, pair.provider.clusterId, signal),
+    findTenantNamespace(pair.provider.client, pair.consumer.clusterId, signal),
+  ]);
+  return { consumer: consumer?.metadata?.name ?? "", provider: provider?.metadata?.name ?? "" };
+}
+
+async function currentRanges({ client, agentNamespace }: Peer, signal: AbortSignal): Promise<Ranges | undefined> {
+  const labelSelector = `${Labels.networkType} in (${NetworkType.pod},${NetworkType.external})`;
+  const { items } = await client.list(NetworkResource, { namespace: agentNamespace, labelSelector, signal });
+  const verdict = judgeRanges(items);
+  return "done" in verdict ? verdict.done : undefined;
+}
+
+function connectionsOf({ consumer, provider }: FoundEnds): { consumer: string; provider: string } {
+  const valueOf = ({ connection }: EndObjects): string => {
+    const verdict = judgeConnection(connection ? [connection] : []);
+    return "done" in verdict ? verdict.done : (connection?.status?.value ?? "");
+  };
+  return { consumer: valueOf(consumer), provider: valueOf(provider) };
+}
+
+/** What an end lacks, whatever its role. `remoteRanges` is what its Configuration should name. */
+function missingOf(side: string, end: EndObjects, remoteRanges: Ranges | undefined): string[] {
+  const missing = [
+    !end.configuration && `${side}: the network configuration is missing`,
+    !end.publicKey && (end.server || end.client) && `${side}: the other gateway's public key is missing`,
+  ];
+  const named = rangesOf(end.configuration?.spec.remote?.cidr);
+  if (end.configuration && remoteRanges && !isDeepStrictEqual(sorted(named), sorted(remoteRanges))) {
+    missing.push(`${side}: the network configuration names ranges that the other cluster does not have`);
+  }
+  return missing.filter((line) => typeof line === "string" && line !== "") as string[];
+}
+
+/** A client that looks for its server in the wrong place. */
+function movedEndpoint(server: EndObjects, client: EndObjects, inputs: NetworkLinkInputs, side: string): string[] {
+  const verdict = judgeEndpoint(server.server);
+  if (!client.client || !("done" in verdict)) return [];
+  const { addresses, port } = clientEndpoint(linkOptions(inputs).client, verdict.done);
+  const known = client.client.spec.endpoint;
+  if (isDeepStrictEqual(known?.addresses, addresses) && known?.port === port) return [];
+  return [`${side}: the gateway client does not point to the server's endpoint`];
+}
+
+/** The inputs that would make what is there. What the program left to defaults stays absent while it has its default. */
+function observedInputs(inputs: NetworkLinkInputs, server: EndObjects, client: EndObjects, isImport: boolean): NetworkLinkInputs {
+  const options = linkOptions(inputs);
+  const spec = server.server?.spec;
+  const observed = structuredClone(inputs);
+  if (spec) {
+    const { port = options.server.port, serviceType, nodePort, loadBalancerIP } = spec.endpoint ?? {};
+    const live = { type: serviceType === "ExternalName" || !serviceType ? ("ClusterIP" as const) : serviceType, port, nodePort, loadBalancerIP };
+    const isAsAsked = Object.entries(live).every(([key, value]) => options.server[key as keyof typeof live] === value);
+    if (!isAsAsked) observed.gatewayServer = defined({ ...options.server, ...live }) as NetworkLinkInputs["gatewayServer"];
+    observed.mtu = spec.mtu ?? inputs.mtu;
+  }
+  if (client.client?.spec.mtu !== undefined && client.client.spec.mtu !== inputs.mtu) observed.mtu = client.client.spec.mtu;
+  return isImport ? (defined(observed) as NetworkLinkInputs) : observed;
+}
+
+function sorted({ pod, external }: Ranges): Ranges {
+  return { pod: [...pod].sort(), external: [...external].sort() };
+}
+
+function defined<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

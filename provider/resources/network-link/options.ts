@@ -1,0 +1,21 @@
+import { Names } from "../../../agent/api/index.js";
+import { DEFAULT_MTU, DEFAULT_WIREGUARD_PORT, type NetworkLinkInputs } from "./schema.js";
+
+type Inputs = Pick<NetworkLinkInputs, "gatewayServer" | "gatewayClient" | "mtu" | "gatewayServerLocation">;
+
+/** What a link is to be, all defaults filled in. */
+export interface LinkOptions {
+  mtu: number;
+  location: "Provider" | "Consumer";
+  server: NonNullable<NetworkLinkInputs["gatewayServer"]>;
+  client: NonNullable<NetworkLinkInputs["gatewayClient"]>;
+}
+
+export function linkOptions({ gatewayServer, gatewayClient, mtu, gatewayServerLocation }: Inputs): LinkOptions {
+  return {
+    mtu: mtu ?? DEFAULT_MTU,
+    location: gatewayServerLocation ?? "Provider",
+    server: { type: "LoadBalancer", port: DEFAULT_WIREGUARD_PORT, templateName: Names.gatewayServerTemplate, ...gatewayServer },
+    client: { templateName: Names.gatewayClientTemplate, ...gatewayClient },
+  };
+}

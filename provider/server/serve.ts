@@ -1,0 +1,40 @@
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import grpcService from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import { EngineLog } from "./engine.js";
+import type { LoadRegistry } from "./registry.js";
+import { ProviderService } from "./service.js";
+
+/** As in Pulumi's SDKs: state may be large. */
+const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
+
+export interface RunningPlugin {
+  port: number;
+  stop(): void;
+}
+
+/** Serves the package on a free port of the loopback interface. */
+export async function serve(options: {
+  version: string;
+  engineAddress?: string;
+  load: LoadRegistry;
+}): Promise<RunningPlugin> {
+  const engine = new EngineLog(options.engineAddress);
+  const service = new ProviderService({ version: options.version, engine, load: options.load });
+  const server = new Server({
+    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+    "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+  });
+  server.addService(grpcService.ResourceProviderService, service.implementation());
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  return {
+    port,
+    stop: () => {
+      service.close();
+      server.forceShutdown();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { NamespaceOffloadingResource } from "../../agent/api/index.js";
+import { NamespaceResource, messageOf } from "../../agent/runtime/index.js";
+import { downClusters } from "../clusters/index.js";
+import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { PulumiStack } from "../support/pulumi.js";
+import { waitFor } from "../support/wait.js";
+import { benchMemory } from "./memory.js";
+import { benchPods } from "./pods.js";
+import { benchPulumi } from "./pulumi-commands.js";
+import { printTable, type Result } from "./result.js";
+
+const CLUSTERS = [{ name: "bench-consumer" }, { name: "bench-provider" }];
+const NAMESPACE = "bench";
+
+/** `npm run bench`: measures on clusters of its own, prints the figures beside their goals and writes results.json. Goals that are missed do not fail it. */
+async function main(): Promise<void> {
+  const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-bench-"));
+  const lab = await prepareLab(CLUSTERS);
+  const [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
+  const stack = (project: string, config: Record<string, string>): PulumiStack =>
+    new PulumiStack({
+      project: path.join(REPOSITORY, "test/bench/projects", project),
+      stateFolder,
+      stack: "bench",
+      binFolder: lab.pulumiBin,
+      config,
+    });
+  const kubeconfigs = {
+    consumerKubeconfig: consumer.cluster.kubeconfigPath,
+    providerKubeconfig: provider.cluster.kubeconfigPath,
+  };
+  const empty = stack("empty", {});
+  const agents = stack("agents", { ...kubeconfigs, image: lab.agentImage });
+  const peering = stack("peering", kubeconfigs);
+  const results: Result[] = [];
+  try {
+    for (const each of [empty, agents, peering]) await each.init();
+    console.log("installing the agents");
+    await agents.up();
+    results.push(...(await benchPulumi(peering, empty)));
+    await peering.up();
+    await offloadNamespace(consumer);
+    results.push(...(await benchMemory(consumer, provider)));
+    results.push(...(await benchPods(consumer, provider, NAMESPACE, "bench-provider")));
+  } finally {
+    for (const each of [empty, agents, peering]) await each.remove();
+    await downClusters(CLUSTERS.map(({ name }) => name));
+    rmSync(stateFolder, { recursive: true, force: true });
+  }
+  printTable(results);
+  writeFileSync(path.join(REPOSITORY, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
+}
+
+/** Extends a namespace over the virtual node, by the custom resource itself. */
+async function offloadNamespace(consumer: LabCluster): Promise<void> {
+  const manager = { fieldManager: "bench" };
+  await consumer.client.apply(NamespaceResource, { metadata: { name: NAMESPACE } }, manager);
+  await consumer.client.apply(
+    NamespaceOffloadingResource,
+    { metadata: { name: "offloading", namespace: NAMESPACE }, spec: { clusterSelector: { nodeSelectorTerms: [] } } },
+    manager,
+  );
+  await waitFor(
+    consumer.client,
+    NamespaceOffloadingResource,
+    { namespace: NAMESPACE, timeoutMs: 30_000, what: "the namespace offloaded" },
+    (all) => all[0]?.status?.offloadingPhase === "Ready",
+  );
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    console.error(messageOf(error));
+    process.exit(1);
+  },
+);

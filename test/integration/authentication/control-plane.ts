@@ -1,0 +1,134 @@
+import type { PolicyRule } from "kubernetes-types/rbac/v1";
+import { Labels, Names } from "../../../agent/api/index.js";
+import type { ControllerConfig, ControllerContext, Startable } from "../../../agent/controller/context.js";
+import { setupAuthentication } from "../../../agent/controller/authentication/index.js";
+import { setupReplication } from "../../../agent/controller/replication/index.js";
+import { setupStatus } from "../../../agent/controller/status/index.js";
+import {
+  AUTHENTICATION_CONTROLLER_RULES,
+  REMOTE_CONTROLPLANE_RULES,
+  REPLICATION_RULES,
+  STATUS_RULES,
+} from "../../../agent/install/rbac/authentication.js";
+import {
+  ClusterRoleBindingResource,
+  ClusterRoleResource,
+  EventRecorder,
+  KubeClient,
+  NamespaceResource,
+  SharedInformers,
+  createLogger,
+} from "../../../agent/runtime/index.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+const CONTROLLER = "liqo-controller-manager";
+
+/** A cluster with the control plane's controllers, acting with exactly the rights that an installation gives them. */
+export interface ControlPlane {
+  id: string;
+  server: ApiServer;
+  /** The administrator's. */
+  client: KubeClient;
+  /** Ends the controllers and starts new ones, as a restarted pod would. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startControlPlane(id: string, overrides: Partial<ControllerConfig> = {}): Promise<ControlPlane> {
+  const server = await startApiServer({
+    name: id,
+    controllers: [
+      "certificatesigningrequest-signing-controller",
+      "garbage-collector-controller",
+      "namespace-controller",
+    ],
+  });
+  const { client } = server;
+  await prepare(client);
+  const kubeconfig = await server.kubeconfigFor(CONTROLLER);
+  let running = await startControllers(kubeconfig, { ...configuration(id, server), ...overrides });
+  return {
+    id,
+    server,
+    client,
+    restart: async () => {
+      await running.stop();
+      running = await startControllers(kubeconfig, { ...configuration(id, server), ...overrides });
+    },
+    stop: async () => {
+      await running.stop();
+      await server.stop();
+    },
+  };
+}
+
+async function prepare(client: KubeClient): Promise<void> {
+  await client.create(NamespaceResource, { metadata: { name: Names.namespace } });
+  await role(client, Names.remoteControlPlaneRole, REMOTE_CONTROLPLANE_RULES);
+  await role(client, Names.virtualKubeletRemoteClusterwideRole, [
+    { apiGroups: ["metrics.liqo.io"], resources: ["scrape/metrics"], verbs: ["get"] },
+  ]);
+  await role(client, CONTROLLER, [...AUTHENTICATION_CONTROLLER_RULES, ...REPLICATION_RULES, ...STATUS_RULES]);
+  await client.create(ClusterRoleBindingResource, {
+    metadata: { name: CONTROLLER },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: CONTROLLER },
+    subjects: [{ apiGroup: RBAC_GROUP, kind: "User", name: CONTROLLER }],
+  });
+}
+
+async function role(client: KubeClient, name: string, rules: PolicyRule[]): Promise<void> {
+  const labels = { [Labels.appName]: name.replace(/^liqo-/, "") };
+  await client.create(ClusterRoleResource, { metadata: { name, labels }, rules });
+}
+
+async function startControllers(kubeconfig: string, config: ControllerConfig): Promise<{ stop(): Promise<void> }> {
+  const client = KubeClient.fromText(kubeconfig, { cluster: config.clusterId });
+  const logger = createLogger(config.clusterId);
+  logger.level = process.env["LOG_LEVEL"] ?? "silent";
+  const context: ControllerContext = {
+    client,
+    informers: new SharedInformers(client, logger),
+    config,
+    logger,
+    recorder: (component) => new EventRecorder(client, component, logger),
+  };
+  const startables: Startable[] = [setupAuthentication, setupReplication, setupStatus].flatMap((setup) =>
+    setup(context),
+  );
+  await context.informers.start();
+  for (const startable of startables) await startable.start();
+  return {
+    stop: async () => {
+      await Promise.all(startables.map((startable) => startable.stop()));
+      await context.informers.stop();
+      client.close();
+    },
+  };
+}
+
+function configuration(clusterId: string, server: ApiServer): ControllerConfig {
+  return {
+    clusterId,
+    namespace: Names.namespace,
+    clusterLabels: { "liqo.io/provider": "test" },
+    image: "",
+    imagePullPolicy: "IfNotPresent",
+    imagePullSecrets: [],
+    podName: "test",
+    apiServerAddress: server.url,
+    apiServerCA: "",
+    trustedCA: false,
+    networkingEnabled: true,
+    resourceEnforcement: true,
+    defaultLimitsEnforcement: "None",
+    defaultSliceResources: { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "20Gi" },
+    storageEnabled: true,
+    realStorageClass: "",
+    ingressClasses: ["nginx"],
+    loadBalancerClasses: [],
+    pingIntervalSeconds: 2,
+    pingTimeoutSeconds: 2,
+    ipamPools: [],
+  };
+}

@@ -1,0 +1,152 @@
+import { expect } from "chai";
+import {
+  Annotations,
+  DataKeys,
+  ForeignClusterResource,
+  Labels,
+  Names,
+  ResourceSliceResource,
+  TenantResource,
+  controlPlaneIdentityName,
+  kubeconfigSecretName,
+  tenantNamespaceName,
+  type ForeignCluster,
+} from "../../../agent/api/index.js";
+import { RoleBindingResource, SecretResource, findCondition } from "../../../agent/runtime/index.js";
+import { startControlPlane, type ControlPlane } from "./control-plane.js";
+import {
+  authenticate,
+  isAccepted,
+  makeTenantNamespaces,
+  requestSlice,
+  sliceID,
+  unpeer,
+  waitForObject,
+  waitUntilGone,
+} from "./peering.js";
+
+const MANAGER = { fieldManager: "test" };
+
+describe("peerings of other kinds", function () {
+  this.timeout(120_000);
+  let a: ControlPlane;
+  let b: ControlPlane;
+
+  before(async () => {
+    [a, b] = await Promise.all([startControlPlane("a"), startControlPlane("b")]);
+    await makeTenantNamespaces(a, b);
+  });
+
+  after(async () => {
+    await Promise.all([a?.stop(), b?.stop()]);
+  });
+
+  it("peers in both directions, and ends one without touching the other", async () => {
+    await Promise.all([authenticate(a, b), authenticate(b, a)]);
+    await Promise.all([requestSlice(a, b, { cpu: "1" }), requestSlice(b, a, { cpu: "2" })]);
+    for (const [one, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      await waitForRole(one, other, "ConsumerAndProvider");
+    }
+    await unpeer(a, b);
+    const other = await b.client.get(ResourceSliceResource, sliceID(a));
+    expect(other && isAccepted(other)).to.equal(true);
+    expect((await requestSlice(b, a, { cpu: "3" })).status?.resources?.["cpu"]).to.equal("3");
+    await waitForRole(a, b, "Consumer");
+    await unpeer(b, a);
+    await waitUntilGone(a.client, ForeignClusterResource, { name: b.id });
+  });
+
+  it("peers by a kubeconfig Secret made by hand, without a handshake", async () => {
+    const onProvider = tenantNamespaceName(a.id);
+    const onConsumer = tenantNamespaceName(b.id);
+    const tenant = TenantResource.build({
+      metadata: { name: "my-tenant", namespace: onProvider, labels: { [Labels.remoteClusterID]: a.id } },
+      spec: { clusterID: a.id, authzPolicy: "TolerateNoHandshake", tenantCondition: "Active" },
+    });
+    await b.client.apply(TenantResource, tenant, MANAGER);
+    const binding = { name: Names.remoteControlPlaneBinding, namespace: onProvider };
+    await b.client.create(RoleBindingResource, {
+      metadata: binding,
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: Names.remoteControlPlaneRole },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "somebody" }],
+    });
+    const kubeconfig = await b.server.kubeconfigFor("somebody");
+    const secret = { name: "by-hand", namespace: onConsumer };
+    await a.client.create(SecretResource, {
+      metadata: {
+        ...secret,
+        labels: { [Labels.identityType]: "ControlPlane", [Labels.remoteClusterID]: b.id },
+        annotations: { [Annotations.remoteTenantNamespace]: onProvider },
+      },
+      data: { [DataKeys.kubeconfig]: Buffer.from(kubeconfig).toString("base64") },
+    });
+    await requestSlice(a, b, { cpu: 20 });
+    const foreign = await waitForRole(a, b, "Provider");
+    expect(foreign.status?.modules.authentication).to.deep.equal({ enabled: true, conditions: [] });
+    const accepted = await waitForObject(
+      b.client,
+      TenantResource,
+      { name: "my-tenant", namespace: onProvider },
+      "namespace",
+      ({ status }) => status?.tenantNamespace === onProvider,
+    );
+    expect(accepted.status?.authParams).to.equal(undefined);
+
+    await a.client.delete(SecretResource, secret);
+    await waitForObject(a.client, SecretResource, secret, "deletion", ({ metadata }) => metadata?.deletionTimestamp);
+    await a.client.delete(ResourceSliceResource, sliceID(b));
+    await waitUntilGone(a.client, SecretResource, secret);
+    await b.client.delete(TenantResource, { name: "my-tenant", namespace: onProvider });
+    await waitUntilGone(b.client, TenantResource, { name: "my-tenant", namespace: onProvider });
+    // Made by hand, removed by hand.
+    expect(await b.client.delete(RoleBindingResource, binding)).to.equal(true);
+  });
+
+  it("tells within seconds that a provider's API server is gone, and can be left once it is declared gone for good", async () => {
+    await authenticate(a, b);
+    await requestSlice(a, b, { cpu: "1" });
+    await waitForApiServer("Established");
+    const started = Date.now();
+    await b.server.stop();
+    await waitForApiServer("Error");
+    expect(Date.now() - started).to.be.below(5_000);
+
+    const identity = controlPlaneIdentityName(b.id);
+    const secret = { name: kubeconfigSecretName(identity), namespace: tenantNamespaceName(b.id) };
+    await a.client.delete(ResourceSliceResource, sliceID(b));
+    await a.client.delete(SecretResource, secret);
+    await waitForObject(
+      a.client,
+      SecretResource,
+      secret,
+      "its finalizer",
+      ({ metadata }) => metadata?.finalizers?.length,
+    );
+    const annotations = { [Annotations.permanentlyUnreachable]: "true" };
+    await a.client.mergePatch(ForeignClusterResource, { name: b.id }, { metadata: { annotations } });
+    await waitUntilGone(a.client, ResourceSliceResource, sliceID(b));
+  });
+
+  async function waitForApiServer(status: string): Promise<void> {
+    await waitForObject(
+      a.client,
+      ForeignClusterResource,
+      { name: b.id },
+      status,
+      (object) => findCondition(object.status?.conditions, "APIServerStatus")?.status === status,
+    );
+  }
+
+  function waitForRole(on: ControlPlane, of: ControlPlane, role: string): Promise<ForeignCluster> {
+    return waitForObject(
+      on.client,
+      ForeignClusterResource,
+      { name: of.id },
+      role,
+      ({ status }) => status?.role === role,
+    );
+  }
+});

@@ -1,0 +1,113 @@
+import { Writable } from "node:stream";
+import { pino } from "pino";
+import { parseControllerArguments } from "../../../agent/controller/arguments.js";
+import type { ControllerContext } from "../../../agent/controller/context.js";
+import { setupOffloading } from "../../../agent/controller/offloading/index.js";
+import { startWebhooks } from "../../../agent/controller/webhooks/index.js";
+import { webhookManifests } from "../../../agent/install/webhook-manifests.js";
+import {
+  EventRecorder,
+  KubeClient,
+  MutatingWebhookConfigurationResource,
+  NamespaceResource,
+  SharedInformers,
+  ValidatingWebhookConfigurationResource,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
+import type { ApiServer } from "../support/api-server.js";
+
+/** What runs in the tests' process in place of one cluster's controller. */
+export interface RunningController {
+  context: ControllerContext;
+  stop(): Promise<void>;
+}
+
+/** Starts the offloading controllers, and the webhooks when asked, against a test's API server. */
+export async function startController(
+  server: ApiServer,
+  clusterId: string,
+  options: { webhooks?: boolean } = {},
+): Promise<RunningController> {
+  const client = KubeClient.fromText(server.kubeconfig);
+  const logger = pino(
+    { level: process.env["LOG_LEVEL"] ?? "silent" },
+    process.env["LOG_LEVEL"] ? process.stderr : discard(),
+  );
+  const context: ControllerContext = {
+    client,
+    informers: new SharedInformers(client, logger),
+    config: parseControllerArguments([`--cluster-id=${clusterId}`, "--image=agent:test"], {}),
+    logger,
+    recorder: (component) => new EventRecorder(client, component, logger),
+  };
+  await ensureNamespace(client, "liqo");
+  const controllers = setupOffloading(context);
+  const webhooks = options.webhooks ? await startWebhooks(context, { port: 0, extraHosts: ["127.0.0.1"] }) : undefined;
+  await context.informers.start();
+  if (webhooks) await installWebhooks(client, webhooks.port);
+  for (const controller of controllers) await controller.start();
+  return {
+    context,
+    stop: async () => {
+      await Promise.all(controllers.map((controller) => controller.stop()));
+      await webhooks?.stop();
+      await context.informers.stop();
+      client.close();
+    },
+  };
+}
+
+async function installWebhooks(client: KubeClient, port: number): Promise<void> {
+  const [, mutating, validating] = webhookManifests({ namespace: "liqo", url: `https://127.0.0.1:${port}` });
+  const by = { fieldManager: "test" };
+  await client.apply(MutatingWebhookConfigurationResource, mutating, by);
+  await client.apply(ValidatingWebhookConfigurationResource, validating, by);
+  await eventually("the authority in every webhook", async () => {
+    const present = await Promise.all([
+      client.get(MutatingWebhookConfigurationResource, { name: "liqo-webhook" }),
+      client.get(ValidatingWebhookConfigurationResource, { name: "liqo-webhook" }),
+    ]);
+    return present.every((one) => one?.webhooks?.every(({ clientConfig }) => clientConfig.caBundle));
+  });
+}
+
+export async function ensureNamespace(
+  client: KubeClient,
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<void> {
+  await client.apply(NamespaceResource, { metadata: { name, labels } }, { fieldManager: "test" });
+}
+
+export function tenantLabels(clusterId: string): Record<string, string> {
+  return { "liqo.io/remote-cluster-id": clusterId, "liqo.io/tenant-namespace": "true" };
+}
+
+/** Looks every 50 ms until the answer is neither undefined nor false; fails after 20 s with what was waited for and what went wrong last. */
+export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
+  const deadline = Date.now() + 20_000;
+  let last: unknown;
+  while (Date.now() < deadline) {
+    try {
+      const answer = await look();
+      if (answer !== undefined && answer !== false) return answer;
+    } catch (error) {
+      last = error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`${what}: not within 20 s${last instanceof Error ? `: ${last.message}` : ""}`);
+}
+
+export async function gone<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  id: { name: string; namespace?: string },
+): Promise<void> {
+  await eventually(`the end of ${type.kind} ${id.name}`, async () => (await client.get(type, id)) === undefined);
+}
+
+function discard(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
+}

@@ -1,0 +1,328 @@
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import {
+  ForeignClusterResource,
+  IdentityResource,
+  NamespaceMapResource,
+  NamespaceOffloadingResource,
+  NetworkResource,
+  ResourceSliceResource,
+  VirtualNodeResource,
+  type NamespaceMap,
+  type ResourceSlice,
+} from "../../../agent/api/index.js";
+import {
+  ClusterRoleBindingResource,
+  DeploymentResource,
+  findCondition,
+  NamespaceResource,
+  NodeResource,
+  PodResource,
+  RoleBindingResource,
+  ServiceAccountResource,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { ensureNamespace, eventually, gone, startController, tenantLabels, type RunningController } from "./harness.js";
+
+/** One API server plays both clusters: the consumer's objects are in one tenant namespace, the provider's copies in the other. */
+const TO_PROVIDER = "liqo-tenant-provider";
+const FROM_CONSUMER = "liqo-tenant-consumer";
+const VIRTUAL_NODE = { name: "provider", namespace: TO_PROVIDER };
+const OFFLOADING = { name: "offloading", namespace: "app" };
+
+describe("offloading controllers against a real API server", function () {
+  this.timeout(90_000);
+  let server: ApiServer;
+  let controller: RunningController;
+  let client: KubeClient;
+
+  before(async () => {
+    server = await startApiServer({ controllers: ["namespace-controller"] });
+    client = server.client;
+    await ensureNamespace(client, TO_PROVIDER, tenantLabels("provider"));
+    await ensureNamespace(client, FROM_CONSUMER, tenantLabels("consumer"));
+    await ensureNamespace(client, "app");
+    controller = await startController(server, "consumer");
+    await client.create(
+      NetworkResource,
+      NetworkResource.build({
+        metadata: { name: "pod-cidr", namespace: "liqo", labels: { "ipam.liqo.io/network-type": "pod-cidr" } },
+        spec: { cidr: "10.200.0.0/16" },
+      }),
+    );
+  });
+
+  after(async () => {
+    await controller?.stop();
+    await server?.stop();
+  });
+
+  async function createSlice(): Promise<void> {
+    const slice = await client.create(
+      ResourceSliceResource,
+      ResourceSliceResource.build({
+        metadata: {
+          ...VIRTUAL_NODE,
+          labels: {
+            "liqo.io/remote-cluster-id": "provider",
+            "liqo.io/remoteID": "provider",
+            "liqo.io/replication": "true",
+          },
+          annotations: { "liqo.io/create-virtual-node": "true" },
+        },
+        spec: { class: "default" },
+      }),
+    );
+    await client.create(
+      IdentityResource,
+      IdentityResource.build({
+        metadata: {
+          name: "resourceslice-provider",
+          namespace: TO_PROVIDER,
+          labels: { "liqo.io/resourceslice-name": "provider" },
+        },
+        spec: { clusterID: "provider", type: "ResourceSlice" },
+      }),
+    );
+    const status = { status: { kubeconfigSecretRef: { name: "kubeconfig-resourceslice-provider" } } };
+    const id = { name: "resourceslice-provider", namespace: TO_PROVIDER };
+    await client.mergePatch(IdentityResource, id, status, { subresource: "status" });
+    await grant(slice, { cpu: "4", memory: "8Gi", gpu: "1" });
+  }
+
+  async function grant(slice: ResourceSlice, resources: Record<string, string | null>): Promise<void> {
+    const conditions = ["Authentication", "Resources"].map((type) => ({ type, status: "Accepted" }));
+    const status = { conditions, resources, nodeLabels: { zone: "z1" } };
+    await client.mergePatch(ResourceSliceResource, idOf(slice), { status }, { subresource: "status" });
+  }
+
+  it("makes a virtual node and its process from an accepted slice", async () => {
+    await createSlice();
+    const deployment = await eventually("the Deployment", () =>
+      client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER }),
+    );
+    expect(deployment.spec?.template.spec?.containers[0]?.args).to.include.members([
+      "virtual-node",
+      "--nodename=provider",
+      "--home-cluster-id=consumer",
+      "--foreign-kubeconfig-secret-name=kubeconfig-resourceslice-provider",
+      "--create-node=true",
+      "--node-check-network=true",
+      "--local-podcidr=10.200.0.0/16",
+    ]);
+    const virtualNode = await client.get(VirtualNodeResource, VIRTUAL_NODE);
+    expect(virtualNode?.spec.resourceQuota?.hard).to.deep.equal({ cpu: "4", memory: "8Gi", gpu: "1" });
+    expect(virtualNode?.spec.labels).to.deep.equal({ zone: "z1", "liqo.io/remote-cluster-id": "provider" });
+    expect(await client.get(ServiceAccountResource, VIRTUAL_NODE)).not.to.equal(undefined);
+    const binding = await client.get(ClusterRoleBindingResource, { name: "liqo-node-provider" });
+    expect(binding?.subjects?.[0]).to.include({ kind: "ServiceAccount", ...VIRTUAL_NODE });
+    await eventually("conditions", async () => {
+      const conditions = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions;
+      return findCondition(conditions, "Node")?.status === "Creating";
+    });
+  });
+
+  it("follows the granted amounts at once, without touching the process", async () => {
+    const slice = await client.get(ResourceSliceResource, VIRTUAL_NODE);
+    const before = await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER });
+    const started = Date.now();
+    await grant(slice as ResourceSlice, { cpu: "6", gpu: null });
+    await eventually("the new amounts", async () => {
+      const hard = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.spec.resourceQuota?.hard;
+      return hard?.["cpu"] === "6" && hard["gpu"] === undefined;
+    });
+    expect(Date.now() - started).to.be.below(1_000);
+    const after = await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER });
+    expect(after?.metadata?.generation).to.equal(before?.metadata?.generation);
+  });
+
+  it("offloads a namespace: label, mapping, remote namespace with the consumer's rights, status", async () => {
+    await client.create(
+      NamespaceOffloadingResource,
+      NamespaceOffloadingResource.build({
+        metadata: OFFLOADING,
+        spec: { clusterSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "Exists" }] }] } },
+      }),
+    );
+    const source = await eventually("the mapping", async () => {
+      const map = await client.get(NamespaceMapResource, VIRTUAL_NODE);
+      return map?.spec.desiredMapping?.["app"] === "app-consumer" ? map : undefined;
+    });
+    expect(source.metadata.labels).to.include({ "liqo.io/replication": "true", "liqo.io/remoteID": "provider" });
+    expect((await offloadingStatus())?.offloadingPhase).to.be.oneOf(["InProgress", undefined]);
+
+    const copy = await replicate(source);
+    const remote = await eventually("the remote namespace", () =>
+      client.get(NamespaceResource, { name: "app-consumer" }),
+    );
+    expect(remote.metadata?.annotations).to.include({
+      "liqo.io/managed-by-namespace-map": `${FROM_CONSUMER}/provider`,
+      "liqo.io/original-name": "app",
+    });
+    const binding = await eventually("the role binding", () =>
+      client.get(RoleBindingResource, { name: FROM_CONSUMER, namespace: "app-consumer" }),
+    );
+    expect(binding.subjects?.[0]).to.include({ kind: "Group", name: "consumer" });
+    await bringStatusBack(copy, (map) => map.status?.currentMapping?.["app"]?.phase === "Accepted");
+    await eventually("phase Ready", async () => (await offloadingStatus())?.offloadingPhase === "Ready");
+    const offloading = await client.get(NamespaceOffloadingResource, OFFLOADING);
+    expect(offloading?.status?.observedGeneration).to.equal(offloading?.metadata.generation);
+    expect((await client.get(NamespaceResource, { name: "app" }))?.metadata?.labels).to.include({
+      "liqo.io/scheduling-enabled": "true",
+    });
+  });
+
+  it("never adopts a namespace that exists, and makes its own when that is gone", async () => {
+    await ensureNamespace(client, "theirs");
+    const id = { name: "provider", namespace: FROM_CONSUMER };
+    await client.mergePatch(NamespaceMapResource, id, { spec: { desiredMapping: { local: "theirs" } } });
+    const phaseIs = (phase: string) => async () =>
+      (await client.get(NamespaceMapResource, id))?.status?.currentMapping?.["local"]?.phase === phase;
+    await eventually("a conflict", phaseIs("CreationLoopBackOff"));
+    await client.delete(NamespaceResource, { name: "theirs" });
+    await eventually("the namespace of our own", phaseIs("Accepted"));
+    await client.mergePatch(NamespaceMapResource, id, { spec: { desiredMapping: { local: null } } });
+    await gone(client, NamespaceResource, { name: "theirs" });
+    await eventually(
+      "the entry's end",
+      async () => !(await client.get(NamespaceMapResource, id))?.status?.currentMapping?.["local"],
+    );
+  });
+
+  it("makes a managed namespace again that was deleted by hand", async () => {
+    const before = await client.get(NamespaceResource, { name: "app-consumer" });
+    await client.delete(NamespaceResource, { name: "app-consumer" });
+    await eventually("another namespace", async () => {
+      const now = await client.get(NamespaceResource, { name: "app-consumer" });
+      return now !== undefined && now.metadata?.uid !== before?.metadata?.uid;
+    });
+  });
+
+  it("ends offloading only when the remote namespace is gone", async () => {
+    await client.delete(NamespaceOffloadingResource, OFFLOADING);
+    await eventually("the mapping's end", async () => {
+      const map = await client.get(NamespaceMapResource, VIRTUAL_NODE);
+      return map && map.spec.desiredMapping?.["app"] === undefined;
+    });
+    await eventually("phase Terminating", async () => (await offloadingStatus())?.offloadingPhase === "Terminating");
+    const id = { name: "provider", namespace: FROM_CONSUMER };
+    await client.mergePatch(NamespaceMapResource, id, { spec: { desiredMapping: { app: null } } });
+    await gone(client, NamespaceResource, { name: "app-consumer" });
+    const copy = await client.get(NamespaceMapResource, id);
+    await bringStatusBack(copy as NamespaceMap, (map) => !map.status?.currentMapping?.["app"]);
+    await gone(client, NamespaceOffloadingResource, OFFLOADING);
+    const namespace = await client.get(NamespaceResource, { name: "app" });
+    expect(namespace?.metadata?.labels).not.to.have.property("liqo.io/scheduling-enabled");
+  });
+
+  it("labels the pods of a Node that is not ready, and takes the label away", async () => {
+    await client.create(NodeResource, {
+      metadata: {
+        name: "provider",
+        labels: { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "provider" },
+      },
+    });
+    await setNodeReady("False");
+    await client.create(PodResource, podOn("provider", "offloaded"));
+    const isMarked = async () => {
+      const pod = await client.get(PodResource, { name: "offloaded", namespace: "app" });
+      return pod?.metadata?.labels?.["liqo.io/remote-unavailable"] === "true";
+    };
+    await eventually("the label", isMarked);
+    await setNodeReady("True");
+    await eventually("the label's end", async () => !(await isMarked()));
+    await eventually("the Node condition", async () => {
+      const conditions = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions;
+      return findCondition(conditions, "Node")?.reason === "NodeReady";
+    });
+  });
+
+  it("drains a deleted virtual node, then removes process, Node and map, in this order", async () => {
+    await client.create(
+      ForeignClusterResource,
+      ForeignClusterResource.build({ metadata: { name: "provider" }, spec: { clusterID: "provider" } }),
+    );
+    await client.delete(ResourceSliceResource, VIRTUAL_NODE);
+    await client.delete(VirtualNodeResource, VIRTUAL_NODE);
+    const evicted = await eventually("the eviction", async () => {
+      const pod = await client.get(PodResource, { name: "offloaded", namespace: "app" });
+      return pod?.metadata?.deletionTimestamp ? pod : undefined;
+    });
+    expect((await client.get(NodeResource, { name: "provider" }))?.spec?.unschedulable).to.equal(true);
+    expect(await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER })).not.to.equal(
+      undefined,
+    );
+    await eventually("the condition", async () => {
+      const conditions = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions;
+      const condition = findCondition(conditions, "Node");
+      return condition?.status === "Draining" && condition.message?.includes("app/offloaded");
+    });
+    // What the virtual node's process does when the remote pod has ended.
+    await client.delete(PodResource, idOf(evicted), { gracePeriodSeconds: 0 });
+    await gone(client, VirtualNodeResource, VIRTUAL_NODE);
+    for (const [type, id] of [
+      [NodeResource, { name: "provider" }],
+      [DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER }],
+      [ServiceAccountResource, VIRTUAL_NODE],
+      [ClusterRoleBindingResource, { name: "liqo-node-provider" }],
+      [NamespaceMapResource, VIRTUAL_NODE],
+    ] as const) {
+      expect(await client.get<object>(type as never, id), type.kind).to.equal(undefined);
+    }
+  });
+
+  async function offloadingStatus() {
+    return (await client.get(NamespaceOffloadingResource, OFFLOADING))?.status;
+  }
+
+  /** What the replicator does: the source's spec goes to the provider. */
+  function replicate(source: NamespaceMap): Promise<NamespaceMap> {
+    return client.create(
+      NamespaceMapResource,
+      NamespaceMapResource.build({
+        metadata: {
+          name: "provider",
+          namespace: FROM_CONSUMER,
+          labels: {
+            "liqo.io/replication": "false",
+            "liqo.io/replicated": "true",
+            "liqo.io/originID": "consumer",
+            "liqo.io/remoteID": "provider",
+            "liqo.io/remote-cluster-id": "consumer",
+          },
+        },
+        spec: source.spec,
+      }),
+    );
+  }
+
+  /** And the copy's status comes back. */
+  async function bringStatusBack(copy: NamespaceMap, isDone: (map: NamespaceMap) => boolean): Promise<void> {
+    const { status } = await eventually("the provider's answer", async () => {
+      const map = await client.get(NamespaceMapResource, idOf(copy));
+      return map && isDone(map) ? map : undefined;
+    });
+    const source = await client.get(NamespaceMapResource, VIRTUAL_NODE);
+    await client.replaceStatus(NamespaceMapResource, { ...(source as NamespaceMap), status });
+  }
+
+  async function setNodeReady(status: string): Promise<void> {
+    const conditions = [{ type: "Ready", status }];
+    await client.mergePatch(NodeResource, { name: "provider" }, { status: { conditions } }, { subresource: "status" });
+  }
+});
+
+function podOn(nodeName: string, name: string): Pod {
+  return {
+    metadata: { name, namespace: "app", labels: { "liqo.io/shadowPod": "true" } },
+    spec: { nodeName, containers: [{ name: "c", image: "i" }], tolerations: [{ operator: "Exists" }] },
+  };
+}
+
+function idOf({ metadata }: { metadata?: { name?: string; namespace?: string } }): {
+  name: string;
+  namespace?: string;
+} {
+  return { name: metadata?.name ?? "", namespace: metadata?.namespace };
+}

@@ -1,0 +1,181 @@
+import { expect } from "chai";
+import type { PodSpec } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  ForeignClusterResource,
+  ShadowEndpointSliceResource,
+  ShadowPodResource,
+  type ShadowPod,
+} from "../../../agent/api/index.js";
+import { EndpointSliceResource, PodResource, type KubeClient } from "../../../agent/runtime/index.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
+
+const NAMESPACE = "app-consumer";
+const ORIGIN = { "offloading.liqo.io/origin": "consumer" };
+
+describe("shadow resources against a real API server", function () {
+  this.timeout(90_000);
+  let server: ApiServer;
+  let controller: RunningController;
+  let client: KubeClient;
+
+  before(async () => {
+    server = await startApiServer();
+    client = server.client;
+    controller = await startController(server, "provider");
+    await ensureNamespace(client, NAMESPACE, { "liqo.io/remote-cluster-id": "consumer" });
+    const configuration = await client.create(
+      ConfigurationResource,
+      ConfigurationResource.build({
+        metadata: { name: "any", namespace: NAMESPACE, labels: { "liqo.io/remote-cluster-id": "consumer" } },
+        spec: { remote: { cidr: { pod: ["10.200.0.0/16"], external: ["10.70.0.0/16"] } } },
+      }),
+    );
+    const status = { remote: { cidr: { pod: ["10.71.0.0/16"], external: ["10.72.0.0/16"] } } };
+    await client.replaceStatus(ConfigurationResource, { ...configuration, status });
+    await eventually("the ranges in the cache", async () => {
+      const informer = controller.context.informers.for(ConfigurationResource);
+      return Promise.resolve(informer.list()[0]?.status !== undefined);
+    });
+  });
+
+  after(async () => {
+    await controller?.stop();
+    await server?.stop();
+  });
+
+  function shadowPod(name: string, pod: Partial<PodSpec> = {}): ShadowPod {
+    return ShadowPodResource.build({
+      metadata: {
+        name,
+        namespace: NAMESPACE,
+        labels: { ...ORIGIN, app: "web", tier: "front" },
+        annotations: { note: "1" },
+      },
+      spec: { pod: { containers: [{ name: "c", image: "i" }], ...pod } },
+    });
+  }
+
+  const id = (name: string) => ({ name, namespace: NAMESPACE });
+
+  it("makes a Pod at once, with the API server's address as it is known here", async () => {
+    const hostAliases = [
+      { ip: "10.70.0.5", hostnames: ["kubernetes.default", "kubernetes.default.svc"] },
+      { ip: "10.70.0.6", hostnames: ["other"] },
+    ];
+    const shadow = await client.create(ShadowPodResource, shadowPod("web", { hostAliases }));
+    const pod = await eventually("the Pod", () => client.get(PodResource, id("web")));
+    expect(pod.spec?.hostAliases?.map(({ ip }) => ip)).to.deep.equal(["10.72.0.5", "10.70.0.6"]);
+    expect(pod.metadata?.labels).to.include({ app: "web", "liqo.io/managed-by": "shadowpod", ...ORIGIN });
+    expect(pod.metadata?.ownerReferences?.[0]).to.include({
+      kind: "ShadowPod",
+      uid: shadow.metadata.uid,
+      controller: true,
+    });
+  });
+
+  it("makes each of many Pods within 50 ms of its ShadowPod, at the median", async () => {
+    const informer = controller.context.informers.for(PodResource, { labelSelector: "liqo.io/managed-by=shadowpod" });
+    const made = new Map<string, number>();
+    informer.onEvent(({ object }) => {
+      const name = object.metadata?.name ?? "";
+      if (!made.has(name)) made.set(name, Date.now());
+    });
+    const delays: number[] = [];
+    for (let i = 0; i < 15; i++) {
+      await client.create(ShadowPodResource, shadowPod(`fast-${i}`));
+      const stored = Date.now();
+      const at = await eventually("the Pod", () => Promise.resolve(made.get(`fast-${i}`)));
+      delays.push(at - stored);
+    }
+    delays.sort((a, b) => a - b);
+    expect(delays[7]).to.be.below(50);
+  });
+
+  it("follows labels and annotations, removing only what came from the ShadowPod", async () => {
+    await client.mergePatch(PodResource, id("web"), { metadata: { labels: { injected: "yes" } } });
+    await client.mergePatch(ShadowPodResource, id("web"), {
+      metadata: { labels: { tier: null, app: "api" }, annotations: { note: null } },
+    });
+    const pod = await eventually("the new labels", async () => {
+      const now = await client.get(PodResource, id("web"));
+      return now?.metadata?.labels?.["app"] === "api" ? now : undefined;
+    });
+    expect(pod.metadata?.labels).to.include({ injected: "yes" });
+    expect(pod.metadata?.labels).not.to.have.property("tier");
+    expect(pod.metadata?.annotations).not.to.have.property("note");
+  });
+
+  it("makes the Pod again when it is deleted, until its ShadowPod has ended", async () => {
+    await client.delete(PodResource, id("web"), { gracePeriodSeconds: 0 });
+    await eventually("another Pod", () => client.get(PodResource, id("web")));
+    await client.mergePatch(PodResource, id("web"), { status: { phase: "Succeeded" } }, { subresource: "status" });
+    await eventually(
+      "the phase",
+      async () => (await client.get(ShadowPodResource, id("web")))?.status?.phase === "Succeeded",
+    );
+    await client.delete(PodResource, id("web"), { gracePeriodSeconds: 0 });
+    // Another one is made after it in the same queue: if this one were made again, it would be there by then.
+    await client.create(ShadowPodResource, shadowPod("after"));
+    await eventually("the later Pod", () => client.get(PodResource, id("after")));
+    expect(await client.get(PodResource, id("web"))).to.equal(undefined);
+  });
+
+  it("deletes the Pod with its ShadowPod", async () => {
+    await client.delete(ShadowPodResource, id("after"));
+    await gone(client, PodResource, id("after"));
+  });
+
+  it("makes EndpointSlices with translated addresses, which are not ready while the consumer is not reachable", async () => {
+    const foreignCluster = await client.create(
+      ForeignClusterResource,
+      ForeignClusterResource.build({ metadata: { name: "consumer" }, spec: { clusterID: "consumer" } }),
+    );
+    await client.create(
+      ShadowEndpointSliceResource,
+      ShadowEndpointSliceResource.build({
+        metadata: { name: "web-1", namespace: NAMESPACE, labels: { ...ORIGIN, "kubernetes.io/service-name": "web" } },
+        spec: {
+          template: {
+            addressType: "IPv4",
+            endpoints: [
+              { addresses: ["10.200.1.2"], conditions: { ready: true } },
+              { addresses: ["10.70.0.9"], conditions: { ready: false } },
+            ],
+            ports: [{ name: "http", port: 80, protocol: "TCP" }],
+          },
+        },
+      }),
+    );
+    const readiness = async () =>
+      (await client.get(EndpointSliceResource, id("web-1")))?.endpoints?.map(({ conditions }) => conditions?.ready);
+    const slice = await eventually("the EndpointSlice", () => client.get(EndpointSliceResource, id("web-1")));
+    expect(slice.endpoints?.map(({ addresses }) => addresses[0])).to.deep.equal(["10.71.1.2", "10.72.0.9"]);
+    expect(slice.metadata?.labels).to.include({
+      "kubernetes.io/service-name": "web",
+      "liqo.io/managed-by": "shadowendpointslice",
+    });
+    expect(await readiness()).to.deep.equal([true, false]);
+
+    const off = { enabled: false, conditions: [] };
+    const networking = {
+      enabled: true,
+      conditions: [{ type: "NetworkConnectionStatus" as const, status: "Error" as const }],
+    };
+    const status = { role: "Consumer" as const, modules: { networking, authentication: off, offloading: off } };
+    await client.replaceStatus(ForeignClusterResource, { ...foreignCluster, status });
+    await eventually("no ready endpoint", async () => (await readiness())?.every((ready) => ready === false));
+    networking.conditions = [];
+    const id_ = { name: "consumer" };
+    await client.mergePatch(
+      ForeignClusterResource,
+      id_,
+      { status: { modules: { networking: off } } },
+      { subresource: "status" },
+    );
+    await eventually("the first ready again", async () => (await readiness())?.[0] === true);
+    await client.delete(ShadowEndpointSliceResource, id("web-1"));
+    await gone(client, EndpointSliceResource, id("web-1"));
+  });
+});

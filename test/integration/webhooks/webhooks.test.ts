@@ -1,0 +1,202 @@
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  ForeignClusterResource,
+  NamespaceOffloadingResource,
+  QuotaResource,
+  ResourceSliceResource,
+  ShadowPodResource,
+  TenantResource,
+  VirtualNodeResource,
+  type ShadowPod,
+} from "../../../agent/api/index.js";
+import {
+  KubeClient,
+  NamespaceResource,
+  NodeResource,
+  PodResource,
+  SecretResource,
+} from "../../../agent/runtime/index.js";
+import {
+  ensureNamespace,
+  eventually,
+  startController,
+  tenantLabels,
+  type RunningController,
+} from "../offloading/harness.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+
+const TENANT = "liqo-tenant-consumer";
+const REMOTE = "liqo.io/remote-cluster-id";
+
+describe("webhooks called by a real API server", function () {
+  this.timeout(90_000);
+  let server: ApiServer;
+  let controller: RunningController;
+  let client: KubeClient;
+
+  before(async () => {
+    server = await startApiServer();
+    client = server.client;
+    controller = await startController(server, "provider", { webhooks: true });
+    await ensureNamespace(client, TENANT, tenantLabels("consumer"));
+  });
+
+  after(async () => {
+    await controller?.stop();
+    await server?.stop();
+  });
+
+  async function refusal(action: Promise<unknown>): Promise<string> {
+    try {
+      await action;
+    } catch (error) {
+      return (error as Error).message;
+    }
+    throw new Error("the request was not refused");
+  }
+
+  it("takes a Configuration's ranges as strings by server-side apply, repeatedly, and stores lists", async () => {
+    const configuration = ConfigurationResource.build({
+      metadata: { name: "consumer", namespace: TENANT, labels: { [REMOTE]: "consumer" } },
+      spec: { remote: { cidr: { pod: "10.0.0.0/16", external: "10.70.0.0/16" } as never } },
+    });
+    for (let turn = 0; turn < 2; turn++) {
+      const stored = await client.apply(ConfigurationResource, configuration, { fieldManager: "test" });
+      expect(stored.spec.remote?.cidr).to.deep.equal({ pod: ["10.0.0.0/16"], external: ["10.70.0.0/16"] });
+    }
+    const wrong = { ...configuration, spec: { remote: { cidr: { pod: "10.0.0.0/40" } as never } } };
+    expect(await refusal(client.apply(ConfigurationResource, wrong, { fieldManager: "test" }))).to.contain(
+      "spec.remote.cidr.pod[0]",
+    );
+  });
+
+  it("labels ForeignClusters and Tenants, and refuses Tenants in other namespaces", async () => {
+    const foreign = await client.create(ForeignClusterResource, {
+      ...ForeignClusterResource.build({ metadata: { name: "consumer" }, spec: { clusterID: "consumer" } }),
+    });
+    expect(foreign.metadata.labels?.[REMOTE]).to.equal("consumer");
+    const tenant = (namespace: string) =>
+      TenantResource.build({ metadata: { name: "my-tenant", namespace }, spec: { clusterID: "consumer" } });
+    expect((await client.create(TenantResource, tenant(TENANT))).metadata.labels?.[REMOTE]).to.equal("consumer");
+    expect(await refusal(client.create(TenantResource, tenant("default")))).to.contain("tenant namespace");
+  });
+
+  it("refuses a second source slice of one name", async () => {
+    const slice = (namespace: string) =>
+      ResourceSliceResource.build({
+        metadata: { name: "slice", namespace, labels: { "liqo.io/replication": "true", "liqo.io/remoteID": "x" } },
+        spec: {},
+      });
+    await client.create(ResourceSliceResource, slice("default"));
+    await eventually("the slice in the cache", async () =>
+      (await refusal(client.create(ResourceSliceResource, slice(TENANT)))).includes("already exists in the cluster"),
+    );
+  });
+
+  it("refuses a VirtualNode whose Node exists, and fills in defaults", async () => {
+    await client.create(NodeResource, { metadata: { name: "taken" } });
+    const virtualNode = (name: string) =>
+      VirtualNodeResource.build({ metadata: { name, namespace: TENANT }, spec: { clusterID: "other" } });
+    expect(await refusal(client.create(VirtualNodeResource, virtualNode("taken")))).to.contain(
+      "node taken already exists",
+    );
+    const created = await client.create(VirtualNodeResource, virtualNode("free"));
+    expect(created.spec).to.include({ createNode: true, disableNetworkCheck: false });
+    await client.delete(VirtualNodeResource, { name: "free", namespace: TENANT });
+  });
+
+  it("validates NamespaceOffloadings, and mutates the pods of their namespaces", async () => {
+    await ensureNamespace(client, "app");
+    const offloading = (name: string) =>
+      NamespaceOffloadingResource.build({
+        metadata: { name, namespace: "app" },
+        spec: { podOffloadingStrategy: "Remote", clusterSelector: { nodeSelectorTerms: [] } },
+      });
+    expect(await refusal(client.create(NamespaceOffloadingResource, offloading("wrong")))).to.contain("must be named");
+    await client.create(NamespaceOffloadingResource, offloading("offloading"));
+    await eventually("the scheduling label", async () => {
+      const namespace = await client.get(NamespaceResource, { name: "app" });
+      return namespace?.metadata?.labels?.["liqo.io/scheduling-enabled"] === "true";
+    });
+    const pod = (name: string): Pod => ({
+      metadata: { name, namespace: "app" },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    });
+    const mutated = await eventually("a mutated pod", async () => {
+      const created = await client.create(PodResource, pod(`p${Date.now()}`));
+      return created.spec?.affinity ? created : undefined;
+    });
+    expect(mutated.spec?.tolerations?.some(({ key }) => key === "virtual-node.liqo.io/not-allowed")).to.equal(true);
+    const patch = { spec: { namespaceMappingStrategy: "EnforceSameName" } };
+    expect(
+      await refusal(client.mergePatch(NamespaceOffloadingResource, { name: "offloading", namespace: "app" }, patch)),
+    ).to.contain("immutable");
+  });
+
+  describe("ShadowPods", () => {
+    const user = "slice-0123456789ab";
+    let tenantClient: KubeClient;
+
+    before(async () => {
+      await ensureNamespace(client, "app-consumer", { [REMOTE]: "consumer" });
+      tenantClient = KubeClient.fromText(await server.kubeconfigFor(user, ["consumer", "system:masters"]));
+      await client.create(
+        QuotaResource,
+        QuotaResource.build({
+          metadata: { name: user, namespace: TENANT },
+          spec: { user, resources: { cpu: 1, memory: "1Gi", pods: 10 } },
+        }),
+      );
+    });
+
+    function shadowPod(name: string, cpu: string, origin = "consumer"): ShadowPod {
+      return ShadowPodResource.build({
+        metadata: { name, namespace: "app-consumer", labels: { "offloading.liqo.io/origin": origin } },
+        spec: { pod: { containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] } },
+      });
+    }
+
+    it("are held to their consumer, their creator and their quota, and can always be deleted", async () => {
+      expect(await refusal(tenantClient.create(ShadowPodResource, shadowPod("a", "1", "other")))).to.contain(
+        "mismatch",
+      );
+      expect(await refusal(client.create(ShadowPodResource, shadowPod("a", "1")))).to.contain("failed getting quota");
+      const created = await tenantClient.create(ShadowPodResource, shadowPod("a", "600m"));
+      expect(created.metadata.labels?.["liqo.io/creator-user"]).to.equal(user);
+      const patch = { metadata: { labels: { "liqo.io/creator-user": "other" } } };
+      const id = { name: "a", namespace: "app-consumer" };
+      expect(await refusal(client.mergePatch(ShadowPodResource, id, patch))).to.contain("creator name");
+      expect(await client.delete(ShadowPodResource, id)).to.equal(true);
+    });
+
+    it("of a burst get no more than the quota", async () => {
+      const burst = Array.from({ length: 8 }, (_, i) =>
+        tenantClient.create(ShadowPodResource, shadowPod(`b${i}`, "300m")),
+      );
+      const results = await Promise.allSettled(burst);
+      expect(results.filter(({ status }) => status === "fulfilled")).to.have.length(3);
+      const refused = results.find(({ status }) => status === "rejected") as PromiseRejectedResult;
+      expect((refused.reason as Error).message).to.contain(
+        "peering cpu quota usage exceeded - free 100m / requested 300m",
+      );
+    });
+  });
+
+  it("makes new certificates when they are deleted, and keeps answering", async () => {
+    const id = { name: "liqo-webhook-certs", namespace: "liqo" };
+    const before = await client.get(SecretResource, id);
+    await client.delete(SecretResource, id);
+    await eventually("a new Secret", async () => {
+      const now = await client.get(SecretResource, id);
+      return now !== undefined && now.metadata?.uid !== before?.metadata?.uid;
+    });
+    await eventually("an answer with the new certificate", () =>
+      client.create(
+        ForeignClusterResource,
+        ForeignClusterResource.build({ metadata: { name: `f${Date.now()}` }, spec: { clusterID: "f" } }),
+      ),
+    );
+  });
+});

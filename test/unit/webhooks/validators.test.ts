@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import type { Namespace, Node } from "kubernetes-types/core/v1";
+import {
+  NamespaceOffloadingResource,
+  ResourceSliceResource,
+  TenantResource,
+  VirtualNodeResource,
+  type Configuration,
+  type NamespaceOffloadingSpec,
+  type ResourceSlice,
+  type Tenant,
+} from "../../../agent/api/index.js";
+import { cidrListPatch, cidrProblems } from "../../../agent/controller/webhooks/configuration.js";
+import { checkOffloading, checkOffloadingUpdate } from "../../../agent/controller/webhooks/namespace-offloading.js";
+import { checkNewSlice, checkSliceUpdate } from "../../../agent/controller/webhooks/resource-slice.js";
+import { checkTenant } from "../../../agent/controller/webhooks/tenant.js";
+import { checkNewVirtualNode, defaultsPatch } from "../../../agent/controller/webhooks/virtual-node.js";
+
+const REMOTE = "liqo.io/remote-cluster-id";
+
+describe("Configuration webhook", () => {
+  const configuration = (remote: object): Configuration =>
+    ({ spec: { remote: { cidr: remote } } }) as unknown as Configuration;
+
+  it("turns a single range into a list", () => {
+    expect(cidrListPatch(configuration({ pod: "10.0.0.0/16", external: ["10.1.0.0/16"] }))).to.deep.equal([
+      { op: "replace", path: "/spec/remote/cidr/pod", value: ["10.0.0.0/16"] },
+    ]);
+  });
+
+  it("names the range that is none", () => {
+    expect(cidrProblems(configuration({ pod: ["10.0.0.0/16"] }))).to.deep.equal([]);
+    expect(cidrProblems(configuration({ pod: ["10.0.0.0/33"] }))[0]).to.contain("spec.remote.cidr.pod[0]");
+    expect(cidrProblems(configuration({ pod: "10.0.0.1/16" }))[0]).to.contain('write "10.0.0.0/16"');
+    expect(cidrProblems(configuration({ external: 5 }))[0]).to.contain("spec.remote.cidr.external");
+  });
+});
+
+describe("NamespaceOffloading webhook", () => {
+  const check = (spec: NamespaceOffloadingSpec, name = "offloading", namespace = "app") =>
+    checkOffloading(NamespaceOffloadingResource.build({ metadata: { name, namespace }, spec }), namespace, "consumer");
+
+  it("refuses other names, a missing remote name, one that is too long, and selectors that no API server takes", () => {
+    expect(check({}).allowed).to.equal(true);
+    expect(check({}, "other").message).to.contain('must be named "offloading"');
+    expect(check({ namespaceMappingStrategy: "SelectedName" }).message).to.contain("remoteNamespaceName");
+    expect(check({}, "offloading", "n".repeat(60)).message).to.contain("not a valid namespace name");
+    const nodeSelectorTerms = [{ matchExpressions: [{ key: "a", operator: "Is" }] }];
+    expect(check({ clusterSelector: { nodeSelectorTerms } }).message).to.contain("nodeSelectorTerms[0]");
+  });
+
+  it("keeps names and warns of a stricter strategy", () => {
+    expect(checkOffloadingUpdate({}, { namespaceMappingStrategy: "EnforceSameName" }).allowed).to.equal(false);
+    expect(checkOffloadingUpdate({}, { namespaceMappingStrategy: "DefaultName" })).to.deep.equal({ allowed: true });
+    expect(checkOffloadingUpdate({}, { podOffloadingStrategy: "Remote" }).warnings).to.have.length(1);
+    expect(checkOffloadingUpdate({ podOffloadingStrategy: "Remote" }, {}).warnings).to.equal(undefined);
+  });
+});
+
+describe("Tenant webhook", () => {
+  const namespace = (labels: Record<string, string>): Namespace => ({ metadata: { name: "tn", labels } });
+  const good = namespace({ [REMOTE]: "c", "liqo.io/tenant-namespace": "true" });
+  const tenant = (name: string, ns = "tn", label = "c"): Tenant =>
+    TenantResource.build({ metadata: { name, namespace: ns, labels: { [REMOTE]: label } }, spec: { clusterID: "c" } });
+
+  it("wants the tenant namespace of its cluster", () => {
+    expect(checkTenant(tenant("c"), true, good, []).allowed).to.equal(true);
+    expect(checkTenant(tenant("c"), true, namespace({}), [])).to.include({ allowed: false, code: 400 });
+    expect(checkTenant(tenant("c", "tn", "d"), true, good, [])).to.include({ allowed: false, code: 400 });
+    const other = namespace({ [REMOTE]: "d", "liqo.io/tenant-namespace": "true" });
+    expect(checkTenant(tenant("c"), true, other, [])).to.include({ allowed: false, code: 403 });
+  });
+
+  it("wants one Tenant per namespace and names that are unique", () => {
+    expect(checkTenant(tenant("c"), true, good, [tenant("old")]).allowed).to.equal(false);
+    expect(checkTenant(tenant("c"), false, good, [tenant("old")]).allowed).to.equal(true);
+    expect(checkTenant(tenant("c"), false, good, [tenant("c", "elsewhere")]).allowed).to.equal(false);
+    expect(checkTenant(tenant("c"), true, good, [tenant("c")]).allowed).to.equal(true);
+  });
+});
+
+describe("ResourceSlice webhook", () => {
+  const slice = (namespace: string, labels: Record<string, string>, annotations = {}): ResourceSlice =>
+    ResourceSliceResource.build({ metadata: { name: "s", namespace, labels, annotations }, spec: {} });
+  const source = { "liqo.io/replication": "true" };
+
+  it("refuses a second source of the same name, never a copy", () => {
+    expect(checkNewSlice(slice("a", source), [slice("b", source)]).allowed).to.equal(false);
+    expect(checkNewSlice(slice("a", source), [slice("a", source)]).allowed).to.equal(true);
+    expect(checkNewSlice(slice("a", { "liqo.io/replicated": "true" }), [slice("b", source)]).allowed).to.equal(true);
+  });
+
+  it("keeps the consumer from lifting a cordon", () => {
+    const cordoned = slice("a", {}, { "liqo.io/cordon": "true" });
+    expect(checkSliceUpdate(cordoned, slice("a", {}), ["liqo.io"]).allowed).to.equal(false);
+    expect(checkSliceUpdate(cordoned, slice("a", {}), ["system:masters"]).allowed).to.equal(true);
+    expect(checkSliceUpdate(slice("a", {}), slice("a", { [REMOTE]: "x" }), ["liqo.io"]).allowed).to.equal(false);
+  });
+});
+
+describe("VirtualNode webhook", () => {
+  const virtualNode = (namespace = "tn") =>
+    VirtualNodeResource.build({ metadata: { name: "p", namespace }, spec: { clusterID: "p" } });
+  const node = (labels: Record<string, string>): Node => ({ metadata: { name: "p", labels } });
+
+  it("refuses a clash with another Node or VirtualNode, not with its own leftover", () => {
+    expect(checkNewVirtualNode(virtualNode(), undefined, [virtualNode()]).allowed).to.equal(true);
+    expect(checkNewVirtualNode(virtualNode(), node({}), []).message).to.equal("node p already exists");
+    const leftover = node({ "liqo.io/type": "virtual-node", [REMOTE]: "p" });
+    expect(checkNewVirtualNode(virtualNode(), leftover, []).allowed).to.equal(true);
+    expect(checkNewVirtualNode(virtualNode(), undefined, [virtualNode("other")]).allowed).to.equal(false);
+  });
+
+  it("fills in what the template decides and the object does not", () => {
+    expect(defaultsPatch(virtualNode(), { createNode: false })).to.deep.equal([
+      { op: "add", path: "/spec/createNode", value: false },
+      { op: "add", path: "/spec/disableNetworkCheck", value: false },
+    ]);
+  });
+});
