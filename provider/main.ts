@@ -33,7 +33,8 @@ function endWithParent(stop: () => void): void {
 /** The SDK's runtime reports a component's failed child this way. Anything else is a fault of ours: said, without ending other calls. */
 async function endConstructs(error: unknown): Promise<void> {
   const { failPendingConstructs } = await import("./server/construct.js");
-  if (!failPendingConstructs(error)) process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (!failPendingConstructs(error))
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
 }
 
 main().catch((error: unknown) => {

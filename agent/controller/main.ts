@@ -13,6 +13,7 @@ import { startHealthServer } from "./health.js";
 import { setupNetwork } from "./network/index.js";
 import { setupOffloading } from "./offloading/index.js";
 import { setupReplication } from "./replication/index.js";
+import { setupServingCertificateApprover } from "../virtual-node/serving-certificate/approver.js";
 import { setupStatus } from "./status/index.js";
 import { startWebhooks } from "./webhooks/index.js";
 
@@ -39,11 +40,18 @@ export async function runController(argv: string[], signal: AbortSignal): Promis
   const ended = new AbortController();
   signal.addEventListener("abort", () => ended.abort(), { once: true });
 
-  const areas = [setupNetwork, setupAuthentication, setupReplication, setupOffloading, setupStatus];
+  const areas = [
+    setupNetwork,
+    setupAuthentication,
+    setupReplication,
+    setupOffloading,
+    setupServingCertificateApprover,
+    setupStatus,
+  ];
   const startables: Startable[] = areas.flatMap((setup) => setup(context));
   const webhooks = await startWebhooks(context);
   await context.informers.start();
-  const health = startHealthServer(() => true);
+  const health = startHealthServer(() => webhooks.isReady());
 
   const election = new LeaderElection(client, {
     namespace: config.namespace,

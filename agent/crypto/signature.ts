@@ -18,16 +18,9 @@ export function verifyBytes(publicKey: KeyObject, bytes: Uint8Array, signature: 
 }
 
 function hashFor(key: KeyObject, ecdsaHash: string): string | null {
-  switch (key.asymmetricKeyType) {
-    case "ed25519":
-      return null;
-    case "rsa":
-      return "sha256";
-    case "ec":
-      return ecdsaHash;
-    default:
-      throw new Error(
-        `keys of type ${key.asymmetricKeyType ?? "(unknown)"} are not supported: use Ed25519, RSA or ECDSA`,
-      );
-  }
+  const type = key.asymmetricKeyType ?? "(unknown)";
+  if (type === "ed25519") return null;
+  if (type === "rsa") return "sha256";
+  if (type === "ec") return ecdsaHash;
+  throw new Error(`keys of type ${type} are not supported: use Ed25519, RSA or ECDSA`);
 }

@@ -41,7 +41,8 @@ export function networkManifests(inputs: NetworkInputs): Network[] {
     });
   const shared = { [Labels.networkNotRemapped]: "true", [Labels.networkShared]: "true" };
   // A range that was asked for must not move; the default one may.
-  const fixedIf = (given: string | undefined) => (given === undefined ? {} : { [Labels.networkNotRemapped]: "true" });
+  const fixedIf = (given: string | undefined): Record<string, string> =>
+    given === undefined ? {} : { [Labels.networkNotRemapped]: "true" };
   return [
     ...podCIDRs.map((cidr) =>
       network(podCIDRs.length === 1 ? Names.podNetwork : podNetworkName(cidr), NetworkType.pod, cidr, shared),
@@ -49,13 +50,7 @@ export function networkManifests(inputs: NetworkInputs): Network[] {
     network(Names.serviceNetwork, NetworkType.service, serviceCIDR, shared),
     ...reservedSubnets.map((cidr) => network(reservedNetworkName(cidr), NetworkType.reserved, cidr, shared)),
     // The first address stands for all sources that are not pods.
-    network(
-      Names.externalNetwork,
-      NetworkType.external,
-      externalCIDR ?? DEFAULT_EXTERNAL,
-      fixedIf(externalCIDR),
-      1,
-    ),
+    network(Names.externalNetwork, NetworkType.external, externalCIDR ?? DEFAULT_EXTERNAL, fixedIf(externalCIDR), 1),
     network(Names.internalNetwork, NetworkType.internal, internalCIDR ?? DEFAULT_INTERNAL, fixedIf(internalCIDR)),
   ];
 }

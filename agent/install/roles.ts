@@ -15,6 +15,7 @@ import { CONTROLLER_PROCESS_RULES } from "./rbac/controller.js";
 import { FABRIC_RULES, GATEWAY_RULES, NETWORK_CONTROLLER_RULES } from "./rbac/network.js";
 import { OFFLOADING_CONTROLLER_RULES, WEBHOOK_RULES } from "./rbac/offloading.js";
 import {
+  SERVING_CERTIFICATE_APPROVER_RULES,
   VIRTUAL_KUBELET_LOCAL_RULES,
   VIRTUAL_KUBELET_REMOTE_CLUSTERWIDE_RULES,
   VIRTUAL_KUBELET_REMOTE_RULES,
@@ -40,6 +41,7 @@ export function clusterRoleManifests(inputs: InstallInputs): ClusterRole[] {
       ...STATUS_RULES,
       ...OFFLOADING_CONTROLLER_RULES,
       ...WEBHOOK_RULES,
+      ...SERVING_CERTIFICATE_APPROVER_RULES,
     ]),
     role(InstallNames.fabric, "fabric", "networking", FABRIC_RULES),
     role(Names.gatewayRole, "gateway", "networking", GATEWAY_RULES),

@@ -51,9 +51,18 @@ function controllerContainer(inputs: InstallInputs): Container {
       periodSeconds: 1,
       failureThreshold: 3,
     },
-    livenessProbe: { httpGet: { path: "/healthz", port: Ports.controllerHealth }, periodSeconds: 20, failureThreshold: 3 },
+    livenessProbe: {
+      httpGet: { path: "/healthz", port: Ports.controllerHealth },
+      periodSeconds: 20,
+      failureThreshold: 3,
+    },
     resources: { requests: { cpu: "50m", memory: "96Mi" } },
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] }, runAsNonRoot: true, runAsUser: 65532 },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      runAsNonRoot: true,
+      runAsUser: 65532,
+    },
   };
 }
 
@@ -130,7 +139,9 @@ function podBasics(inputs: InstallInputs, serviceAccountName: string): Omit<PodS
   return {
     serviceAccountName,
     terminationGracePeriodSeconds: 10,
-    ...(inputs.imagePullSecrets.length > 0 ? { imagePullSecrets: inputs.imagePullSecrets.map((name) => ({ name })) } : {}),
+    ...(inputs.imagePullSecrets.length > 0
+      ? { imagePullSecrets: inputs.imagePullSecrets.map((name) => ({ name })) }
+      : {}),
   };
 }
 

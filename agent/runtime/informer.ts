@@ -18,6 +18,9 @@ export interface InformerOptions<T> {
   onError?: (error: unknown) => void;
 }
 
+/** Far more removals than can happen while one answer is on its way. */
+const REMEMBERED_REMOVALS = 500;
+
 /**
  * Keeps a copy of one kind's objects by list and watch, and tells listeners of every change. It relists after
  * a broken watch, with back-off, and never gives up until stopped.
@@ -27,6 +30,8 @@ export class Informer<T extends KubeObject> {
   private readonly indexes = new Map<string, { of: (object: T) => string[]; keys: Map<string, Set<string>> }>();
   private readonly listeners: ((event: InformerEvent<T>) => void)[] = [];
   private readonly syncWaiters: (() => void)[] = [];
+  /** The last objects that ended. */
+  private readonly removedUids = new Set<string>();
   private synced = false;
   private abort?: AbortController;
   private running?: Promise<void>;
@@ -118,6 +123,8 @@ export class Informer<T extends KubeObject> {
   observe(object: T): void {
     const present = this.objects.get(keyOf(object));
     if (present && versionOf(present) >= versionOf(object)) return;
+    // The watch may tell of the object's end before the answer to the write is read: it must not come back to life.
+    if (this.removedUids.has(object.metadata?.uid ?? "")) return;
     this.store(object);
   }
 
@@ -208,7 +215,15 @@ export class Informer<T extends KubeObject> {
     if (last && old.metadata?.uid !== last.metadata?.uid) return;
     this.unindex(key, old);
     this.objects.delete(key);
+    this.rememberRemoved(old.metadata?.uid);
     this.emit({ type: "deleted", object: old });
+  }
+
+  private rememberRemoved(uid: string | undefined): void {
+    if (uid) this.removedUids.add(uid);
+    if (this.removedUids.size <= REMEMBERED_REMOVALS) return;
+    const [oldest] = this.removedUids;
+    if (oldest) this.removedUids.delete(oldest);
   }
 
   private emit(event: InformerEvent<T>): void {

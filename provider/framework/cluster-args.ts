@@ -1,21 +1,15 @@
 import { z } from "zod";
 
 const properties = {
-  kubeconfig: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        "Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.",
-      secret: true,
-    }),
-  context: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        "The kubeconfig's context to use. Default: the provider's `context` where its kubeconfig is used, else the kubeconfig's current context.",
-    }),
+  kubeconfig: z.string().optional().meta({
+    description:
+      "Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.",
+    secret: true,
+  }),
+  context: z.string().optional().meta({
+    description:
+      "The kubeconfig's context to use. Default: the provider's `context` where its kubeconfig is used, else the kubeconfig's current context.",
+  }),
 };
 
 /** How to reach one cluster. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { canonicalCidr } from "../../agent/api/cidr.js";
 import { quantitiesEqual } from "../../agent/api/quantity.js";
-import { unwrap, type FieldInfo } from "./field-info.js";
+import { fieldsOf, typeOf, unwrap, type FieldInfo } from "./field-info.js";
 import { formatPath, type PropertyPath } from "./property-path.js";
 import { hasUnknown, isUnknown } from "./unknown.js";
 
@@ -17,10 +17,11 @@ export function compareProperties(
   old: Record<string, unknown>,
   next: Record<string, unknown>,
 ): Change[] {
+  const fields = fieldsOf(schema);
   const changes = new Map<string, Change>();
   const keys = new Set([...Object.keys(old), ...Object.keys(next)].filter((key) => !key.startsWith("__")));
   for (const key of keys) {
-    for (const change of compare(schema.shape[key], old[key], next[key], [key])) {
+    for (const change of compare(fields[key], old[key], next[key], [key])) {
       changes.set(formatPath(change.path), change);
     }
   }
@@ -64,16 +65,16 @@ function compareLists(
   path: PropertyPath,
   info: FieldInfo,
 ): Change[] {
-  const element = schema?._zod.def.type === "array" ? (schema as z.ZodArray).element : undefined;
+  const element = schema && typeOf(schema) === "array" ? (schema as z.ZodArray).element : undefined;
   return Array.from({ length: Math.max(old.length, next.length) }).flatMap((_, index) =>
     compare(element, old[index], next[index], [...path, index], info),
   );
 }
 
 function childOf(schema: z.core.$ZodType | undefined, key: string): z.core.$ZodType | undefined {
-  if (schema?._zod.def.type === "object") return (schema as z.ZodObject).shape[key];
-  if (schema?._zod.def.type === "record") return (schema as z.ZodRecord).valueType;
-  return undefined;
+  if (!schema) return undefined;
+  if (typeOf(schema) === "object") return fieldsOf(schema as z.ZodObject)[key];
+  return typeOf(schema) === "record" ? (schema as z.ZodRecord).valueType : undefined;
 }
 
 /** Values that cannot be read as what they should be are compared as they are. */

@@ -42,7 +42,7 @@ export interface ComponentDefinition<In extends Shape, Out extends Shape> {
   construct(
     sdk: ComponentSdk,
     name: string,
-    inputs: Record<string, pulumi.Input<unknown> | undefined>,
+    inputs: Record<string, pulumi.Input<unknown>>,
     options: pulumi.ComponentResourceOptions,
   ): ConstructResult | Promise<ConstructResult>;
 }

@@ -31,17 +31,31 @@ export interface Field {
   defaultValue?: unknown;
 }
 
+/** The fields of an object schema. zod types them as any. */
+export function fieldsOf(schema: z.ZodObject): Record<string, z.core.$ZodType> {
+  return schema.shape;
+}
+
+/** Which kind of schema it is: "object", "string", … */
+export function typeOf(schema: z.core.$ZodType): string {
+  return schema._zod.def.type;
+}
+
 type Meta = { meta?: () => FieldInfo | undefined };
 
 /** Takes the wrappers off a field. What an outer wrapper says wins. */
 export function unwrap(schema: z.core.$ZodType): Field {
   const info = (schema as Meta).meta?.() ?? {};
   const def = schema._zod.def as { type: string; innerType?: z.core.$ZodType; defaultValue?: unknown };
-  if (!def.innerType || !["optional", "default", "prefault", "nullable", "readonly", "nonoptional"].includes(def.type)) {
+  if (
+    !def.innerType ||
+    !["optional", "default", "prefault", "nullable", "readonly", "nonoptional"].includes(def.type)
+  ) {
     return { schema, info, required: true };
   }
   const inner = unwrap(def.innerType);
-  const isOptional = def.type === "optional" || def.type === "default" || def.type === "prefault" || def.type === "nullable";
+  const isOptional =
+    def.type === "optional" || def.type === "default" || def.type === "prefault" || def.type === "nullable";
   return {
     schema: inner.schema,
     info: { ...inner.info, ...info },

@@ -25,7 +25,8 @@ export function parsePath(text: string): PropertyPath {
 /** The value there, or undefined. */
 export function valueAt(value: unknown, path: PropertyPath): unknown {
   return path.reduce<unknown>(
-    (inner, part) => (typeof inner === "object" && inner !== null ? (inner as Record<string | number, unknown>)[part] : undefined),
+    (inner, part) =>
+      typeof inner === "object" && inner !== null ? (inner as Record<string | number, unknown>)[part] : undefined,
     value,
   );
 }

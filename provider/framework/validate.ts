@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Failures } from "./context.js";
-import { unwrap, type Field } from "./field-info.js";
+import { fieldsOf, typeOf, unwrap, type Field } from "./field-info.js";
 import type { PropertyPath } from "./property-path.js";
 import { hasUnknown, isUnknown, UNKNOWN } from "./unknown.js";
 
@@ -21,7 +21,7 @@ function validate(schema: z.core.$ZodType, value: unknown, path: PropertyPath, f
   if (isUnknown(value)) return UNKNOWN;
   const field = unwrap(schema);
   if (value === undefined || value === null) return absent(field, path, failures);
-  switch (field.schema._zod.def.type) {
+  switch (typeOf(field.schema)) {
     case "object":
       return validateObject(field.schema as z.ZodObject, value, path, failures);
     case "array":
@@ -35,7 +35,8 @@ function validate(schema: z.core.$ZodType, value: unknown, path: PropertyPath, f
 
 function absent(field: Field, path: PropertyPath, failures: Failures): unknown {
   // A default may itself be an object whose fields have defaults.
-  if (field.defaultValue !== undefined) return validate(field.schema, structuredClone(field.defaultValue), path, failures);
+  if (field.defaultValue !== undefined)
+    return validate(field.schema, structuredClone(field.defaultValue), path, failures);
   if (!field.required) return undefined;
   failures.add(path, "is required");
   return UNKNOWN;
@@ -44,7 +45,7 @@ function absent(field: Field, path: PropertyPath, failures: Failures): unknown {
 function validateObject(schema: z.ZodObject, value: unknown, path: PropertyPath, failures: Failures): unknown {
   if (!isPlainObject(value)) return mistyped("an object", value, path, failures);
   const before = failures.count;
-  const entries: [string, unknown][] = Object.entries(schema.shape).map(([key, field]) => [
+  const entries: [string, unknown][] = Object.entries(fieldsOf(schema)).map(([key, field]) => [
     key,
     validate(field, Object.hasOwn(value, key) ? value[key] : undefined, [...path, key], failures),
   ]);
@@ -88,7 +89,7 @@ function refine(schema: z.core.$ZodType, value: unknown, path: PropertyPath, fai
 }
 
 function validateLeaf(field: Field, value: unknown, path: PropertyPath, failures: Failures): unknown {
-  const typed = coerce(field.schema._zod.def.type, value);
+  const typed = coerce(typeOf(field.schema), value);
   const parsed = z.safeParse(field.schema, typed);
   if (parsed.success) return parsed.data;
   report(parsed.error.issues, field.info.secret ? undefined : typed, path, failures);
@@ -100,37 +101,32 @@ function coerce(type: string, value: unknown): unknown {
   return type === "string" && typeof value === "number" ? String(value) : value;
 }
 
-function report(
-  issues: readonly z.core.$ZodIssue[],
-  value: unknown,
-  path: PropertyPath,
-  failures: Failures,
-): void {
+function report(issues: readonly z.core.$ZodIssue[], value: unknown, path: PropertyPath, failures: Failures): void {
   for (const issue of issues) {
     const inner = issue.path.filter((part): part is string | number => typeof part !== "symbol");
     failures.add([...path, ...inner], describeIssue(issue, value));
   }
 }
 
-const TYPE_NAMES: Record<string, string> = { string: "a text", number: "a number", int: "a whole number", boolean: "true or false" };
+const TYPE_NAMES: Record<string, string> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+};
 
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
-  switch (issue.code) {
-    case "invalid_type":
-      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}${value === undefined ? "" : `, not ${show(value)}`}`;
-    case "invalid_value":
-      return `must be one of ${issue.values.map((allowed) => String(allowed)).join(", ")}${value === undefined ? "" : `, not ${show(value)}`}`;
-    case "too_small":
-      return issue.origin === "number" || issue.origin === "int"
-        ? `must be at least ${issue.minimum}${value === undefined ? "" : `, not ${show(value)}`}`
-        : `must have at least ${issue.minimum} ${issue.origin === "string" ? "characters" : "elements"}`;
-    case "too_big":
-      return issue.origin === "number" || issue.origin === "int"
-        ? `must be at most ${issue.maximum}${value === undefined ? "" : `, not ${show(value)}`}`
-        : `must have at most ${issue.maximum} ${issue.origin === "string" ? "characters" : "elements"}`;
-    default:
-      return issue.message;
-  }
+  const butIs = value === undefined ? "" : `, not ${show(value)}`;
+  if (issue.code === "invalid_type") return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}${butIs}`;
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.map(String).join(", ")}${butIs}`;
+  if (issue.code === "too_small") return `must ${limit("at least", issue.minimum, issue.origin, butIs)}`;
+  if (issue.code === "too_big") return `must ${limit("at most", issue.maximum, issue.origin, butIs)}`;
+  return issue.message;
+}
+
+function limit(how: string, bound: number | bigint, origin: string, butIs: string): string {
+  if (origin === "number" || origin === "int") return `be ${how} ${bound}${butIs}`;
+  return `have ${how} ${bound} ${origin === "string" ? "characters" : "elements"}`;
 }
 
 function mistyped(expected: string, value: unknown, path: PropertyPath, failures: Failures): typeof UNKNOWN {
@@ -161,11 +157,12 @@ export function secretPathsOf(schema: z.core.$ZodType, value: unknown, path: Pro
   const field = unwrap(schema);
   if (field.info.secret && path.length > 0) return [path];
   if (isUnknown(value)) return [];
-  const inner = (type: z.core.$ZodType, child: unknown, key: string | number) => secretPathsOf(type, child, [...path, key]);
-  switch (field.schema._zod.def.type) {
+  const inner = (type: z.core.$ZodType, child: unknown, key: string | number) =>
+    secretPathsOf(type, child, [...path, key]);
+  switch (typeOf(field.schema)) {
     case "object":
       return isPlainObject(value)
-        ? Object.entries((field.schema as z.ZodObject).shape).flatMap(([key, type]) => inner(type, value[key], key))
+        ? Object.entries(fieldsOf(field.schema as z.ZodObject)).flatMap(([key, type]) => inner(type, value[key], key))
         : [];
     case "record":
       return isPlainObject(value)

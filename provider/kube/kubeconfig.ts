@@ -71,8 +71,12 @@ async function readNamed(name: string, origin = ""): Promise<string> {
     return absolutePaths(text, path.dirname(path.resolve(file)));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    const why = code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : (code ?? "unreadable");
-    throw new ClusterArgsError("kubeconfig", `cannot read the kubeconfig ${JSON.stringify(shorten(file))}${origin}: ${why}`);
+    const why =
+      code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : (code ?? "unreadable");
+    throw new ClusterArgsError(
+      "kubeconfig",
+      `cannot read the kubeconfig ${JSON.stringify(shorten(file))}${origin}: ${why}`,
+    );
   }
 }
 
@@ -98,7 +102,10 @@ async function parse(texts: string[]): Promise<KubeConfig> {
       config.loadFromString(text);
     } catch {
       // The parser's own message quotes the text.
-      throw new ClusterArgsError("kubeconfig", "is no kubeconfig: neither valid YAML nor JSON with clusters, users and contexts");
+      throw new ClusterArgsError(
+        "kubeconfig",
+        "is no kubeconfig: neither valid YAML nor JSON with clusters, users and contexts",
+      );
     }
     return config;
   });
@@ -118,14 +125,22 @@ function choose(kubeConfig: KubeConfig, wanted: string | undefined, text: string
     throw new ClusterArgsError("context", `is needed, as the kubeconfig has no current context; there are ${there}`);
   }
   if (!names.includes(context)) {
-    throw new ClusterArgsError("context", `the kubeconfig has no context ${JSON.stringify(shorten(context))}; there are ${there}`);
+    throw new ClusterArgsError(
+      "context",
+      `the kubeconfig has no context ${JSON.stringify(shorten(context))}; there are ${there}`,
+    );
   }
   kubeConfig.setCurrentContext(context);
   const cluster = kubeConfig.getCurrentCluster();
   if (!cluster?.server || !URL.canParse(cluster.server)) {
-    throw new ClusterArgsError("kubeconfig", `its context ${JSON.stringify(context)} names no cluster with a server URL`);
+    throw new ClusterArgsError(
+      "kubeconfig",
+      `its context ${JSON.stringify(context)} names no cluster with a server URL`,
+    );
   }
-  const key = createHash("sha256").update(JSON.stringify([text, context])).digest("hex");
+  const key = createHash("sha256")
+    .update(JSON.stringify([text, context]))
+    .digest("hex");
   return { key, context, kubeConfig };
 }
 

@@ -5,4 +5,5 @@ export * from "./import-id.js";
 export * from "./pair.js";
 export * from "./preview.js";
 export * from "./same-cluster.js";
+export * from "./single.js";
 export * from "./versions.js";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { unwrap, type FieldInfo } from "../framework/field-info.js";
+import { fieldsOf, typeOf, unwrap, type FieldInfo } from "../framework/field-info.js";
 import { providerConfig } from "../framework/provider-config.js";
 import type { Shape } from "../framework/resource.js";
 import type { Registry } from "../server/registry.js";
@@ -35,7 +35,9 @@ export function packageSchema(registry: Registry, version: string): Json {
     ...registry.resources.map((one) => [one.token, resourceSchema(one, types, false)] as const),
     ...registry.components.map((one) => [one.token, resourceSchema(one, types, true)] as const),
   ]);
-  const functions = Object.fromEntries(registry.functions.map((one) => [one.token, functionSchema(one, types)] as const));
+  const functions = Object.fromEntries(
+    registry.functions.map((one) => [one.token, functionSchema(one, types)] as const),
+  );
   const config = objectSchema(providerConfig, types);
   return {
     name: PACKAGE,
@@ -89,20 +91,18 @@ function resourceSchema(
 function echoOf(schema: Shape, described: ObjectSchema): ObjectSchema {
   const properties = Object.fromEntries(
     Object.entries(described.properties).map(([key, property]) => {
-      const { default: _default, ...rest } = property;
+      const rest = { ...property };
+      delete rest["default"];
       return [key, rest];
     }),
   );
-  const withDefault = Object.entries(schema.shape)
+  const withDefault = Object.entries(fieldsOf(schema))
     .filter(([, field]) => unwrap(field).defaultValue !== undefined)
     .map(([key]) => key);
   return { properties, required: [...described.required, ...withDefault] };
 }
 
-function functionSchema(
-  definition: { description: string; inputs: Shape; outputs: Shape },
-  types: Types,
-): Json {
+function functionSchema(definition: { description: string; inputs: Shape; outputs: Shape }, types: Types): Json {
   const inputs = objectSchema(definition.inputs, types);
   const outputs = objectSchema(definition.outputs, types);
   return {
@@ -120,7 +120,7 @@ interface ObjectSchema {
 function objectSchema(schema: Shape, types: Types): ObjectSchema {
   const properties: Record<string, Json> = {};
   const required: string[] = [];
-  for (const [key, field] of Object.entries(schema.shape)) {
+  for (const [key, field] of Object.entries(fieldsOf(schema))) {
     properties[key] = propertySchema(key, field, types);
     if (unwrap(field).required) required.push(key);
   }
@@ -140,7 +140,7 @@ function propertySchema(name: string, field: z.core.$ZodType, types: Types): Jso
 }
 
 function typeSchema(name: string, schema: z.core.$ZodType, info: FieldInfo, types: Types): Json {
-  switch (schema._zod.def.type) {
+  switch (typeOf(schema)) {
     case "string":
       return { type: "string" };
     case "boolean":
@@ -159,7 +159,7 @@ function typeSchema(name: string, schema: z.core.$ZodType, info: FieldInfo, type
     case "unknown":
       return { $ref: "pulumi.json#/Any" };
     default:
-      throw new Error(`property ${name}: a ${schema._zod.def.type} has no form in Pulumi's schema`);
+      throw new Error(`property ${name}: a ${typeOf(schema)} has no form in Pulumi's schema`);
   }
 }
 

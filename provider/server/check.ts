@@ -3,7 +3,7 @@ import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { ClusterArgs } from "../framework/cluster-args.js";
 import type { CheckContext } from "../framework/context.js";
 import { FailureList } from "../framework/failures.js";
-import { unwrap } from "../framework/field-info.js";
+import { fieldsOf, unwrap } from "../framework/field-info.js";
 import type { AnyResource, Shape } from "../framework/resource.js";
 import { known, type Unknowable } from "../framework/unknown.js";
 import { validateProperties } from "../framework/validate.js";
@@ -45,7 +45,7 @@ async function checkClusters(
   probe: Probe,
 ): Promise<Map<string, KubeClient>> {
   const clients = new Map<string, KubeClient>();
-  const names = Object.entries(schema.shape)
+  const names = Object.entries(fieldsOf(schema))
     .filter(([, field]) => unwrap(field).info.cluster)
     .map(([name]) => name);
   await Promise.all(

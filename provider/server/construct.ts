@@ -14,10 +14,10 @@ import * as settingsModule from "@pulumi/pulumi/runtime/settings.js";
 import * as stateModule from "@pulumi/pulumi/runtime/state.js";
 import type { AnyComponent, ComponentSdk } from "../framework/component.js";
 import { FailureList } from "../framework/failures.js";
-import { unwrap } from "../framework/field-info.js";
+import { fieldsOf, unwrap } from "../framework/field-info.js";
 import { formatPath } from "../framework/property-path.js";
 import { validateProperties } from "../framework/validate.js";
-import type { CallError } from "./errors.js";
+import { CallError } from "./errors.js";
 import { decode } from "./values.js";
 
 /** Parts of the SDK's runtime that its type declarations leave out. */
@@ -136,9 +136,9 @@ function containsOutputs(value: unknown): boolean {
 function withDefaults(
   component: AnyComponent,
   inputs: Record<string, pulumi.Input<unknown>>,
-): Record<string, pulumi.Input<unknown> | undefined> {
-  const result: Record<string, pulumi.Input<unknown> | undefined> = { ...inputs };
-  for (const [key, field] of Object.entries(component.inputs.shape)) {
+): Record<string, pulumi.Input<unknown>> {
+  const result: Record<string, pulumi.Input<unknown>> = { ...inputs };
+  for (const [key, field] of Object.entries(fieldsOf(component.inputs))) {
     result[key] ??= unwrap(field).defaultValue;
   }
   return result;
@@ -202,5 +202,5 @@ function propertiesError(token: string, name: string, failures: FailureList): Ca
   status.addDetails(packed);
   const metadata = new Metadata();
   metadata.set("grpc-status-details-bin", Buffer.from(status.serializeBinary()));
-  return { name: "Error", code: Code.INVALID_ARGUMENT, details: message, message, metadata };
+  return new CallError(Code.INVALID_ARGUMENT, message, metadata);
 }

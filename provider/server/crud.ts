@@ -50,16 +50,15 @@ export async function previewState(
   inputs: Decoded,
   old: { id: string; oldInputs: Properties; outputs: Properties } | undefined,
 ): Promise<State> {
-  const hook = definition.preview;
-  const told = hook
-    ? await call.run(() => hook(call, inputs.value, old)).catch((error: unknown) => {
-        call.log("debug", `preview of ${call.name}: ${String(error)}`);
-        return {};
-      })
-    : {};
+  const told: Properties = await call
+    .run(async () => (await definition.preview?.(call, inputs.value, old)) ?? {})
+    .catch((error: unknown) => {
+      call.log("debug", `preview of ${call.name}: ${String(error)}`);
+      return {};
+    });
   const outputs: Properties = {};
   for (const key of Object.keys(definition.outputs.shape)) {
-    outputs[key] = (told as Properties)[key] ?? old?.outputs[key] ?? inputs.value[key] ?? UNKNOWN;
+    outputs[key] = told[key] ?? old?.outputs[key] ?? inputs.value[key] ?? UNKNOWN;
   }
   return { id: old?.id ?? "", ...stateOf(definition, inputs, outputs) };
 }
@@ -99,7 +98,7 @@ async function change(
     return { id, ...stateOf(definition, inputs, outputs) };
   } catch (error) {
     // Assigned in a callback, which the compiler does not see.
-    const partial = made as { id: string; outputs: Properties } | undefined;
+    const partial = made;
     if (!partial) throw error;
     const state = stateOf(definition, inputs, { ...oldOutputs, ...partial.outputs });
     const message = error instanceof Error ? error.message : String(error);

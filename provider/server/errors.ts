@@ -29,7 +29,19 @@ export class StatusError extends Error {
   }
 }
 
-export type CallError = Pick<ServiceError, "code" | "details" | "message" | "metadata" | "name">;
+/** As gRPC takes errors. */
+export class CallError extends Error implements Pick<ServiceError, "code" | "details" | "metadata"> {
+  readonly details: string;
+
+  constructor(
+    readonly code: Code,
+    message: string,
+    readonly metadata: Metadata = new Metadata(),
+  ) {
+    super(message);
+    this.details = message;
+  }
+}
 
 /** What gRPC is to answer for anything thrown: a message without a stack and without the secrets of the call. */
 export function toCallError(error: unknown, redact: (text: string) => string): CallError {
@@ -37,7 +49,7 @@ export function toCallError(error: unknown, redact: (text: string) => string): C
   const metadata = new Metadata();
   if (error instanceof PartialFailure) metadata.set("grpc-status-details-bin", details(error, message));
   const code = error instanceof StatusError ? error.code : Code.UNKNOWN;
-  return { name: "Error", code, details: message, message, metadata };
+  return new CallError(code, message, metadata);
 }
 
 function details(error: PartialFailure, message: string): Buffer {

@@ -12,10 +12,19 @@ import { ClusterClients } from "../kube/clients.js";
 import { Call, Calls } from "./calls.js";
 import { checkResource } from "./check.js";
 import { checkConfiguration, readConfiguration } from "./configuration.js";
-import { createResource, deleteResource, inputsOf, outputsOf, previewState, readResource, secretsOf, updateResource } from "./crud.js";
+import {
+  createResource,
+  deleteResource,
+  inputsOf,
+  outputsOf,
+  previewState,
+  readResource,
+  secretsOf,
+  updateResource,
+} from "./crud.js";
 import { diffResource, type DetailedChange } from "./diff.js";
 import type { EngineLog } from "./engine.js";
-import { toCallError } from "./errors.js";
+import { CallError, toCallError } from "./errors.js";
 import { invokeFunction } from "./invoke.js";
 import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
 import { decode, encode, SecretPaths, type Decoded } from "./values.js";
@@ -72,7 +81,7 @@ export class ProviderService {
     return (call, callback) => {
       handler(call.request).then(
         (response) => callback(null, response),
-        (error: unknown) => callback(isCallError(error) ? error : toCallError(error, (text) => text)),
+        (error: unknown) => callback(error instanceof CallError ? error : toCallError(error, (text) => text)),
       );
     };
   }
@@ -98,7 +107,10 @@ export class ProviderService {
   }
 
   private async getSchema(): Promise<proto.GetSchemaResponse> {
-    const [{ packageSchema }, registry] = await Promise.all([import("../schema/package-schema.js"), this.options.load()]);
+    const [{ packageSchema }, registry] = await Promise.all([
+      import("../schema/package-schema.js"),
+      this.options.load(),
+    ]);
     const response = new proto.GetSchemaResponse();
     response.setSchema(JSON.stringify(packageSchema(registry, this.options.version)));
     return response;
@@ -118,7 +130,12 @@ export class ProviderService {
   private diffConfig(request: proto.DiffRequest): Promise<proto.DiffResponse> {
     const olds = decode(request.getOldInputs() ?? request.getOlds()).value;
     const changes = compareProperties(providerConfig, olds, decode(request.getNews()).value);
-    return Promise.resolve(diffResponse(changes.map((change) => ({ ...change, replace: false })), false));
+    return Promise.resolve(
+      diffResponse(
+        changes.map((change) => ({ ...change, replace: false })),
+        false,
+      ),
+    );
   }
 
   private configure(request: proto.ConfigureRequest): Promise<proto.ConfigureResponse> {
@@ -258,7 +275,8 @@ export class ProviderService {
     const { type, name } = parseUrn(urn);
     const definition = findResource(await this.options.load(), type);
     const call = this.newCall(urn, name, typeof seconds === "number" ? seconds : seconds(definition), given);
-    for (const one of given) if (one) call.redaction.addAt(one.value, secretsOf(definition, one.value, new SecretPaths()));
+    for (const one of given)
+      if (one) call.redaction.addAt(one.value, secretsOf(definition, one.value, new SecretPaths()));
     return this.answer(call, () => work(definition, call));
   }
 
@@ -283,10 +301,6 @@ export class ProviderService {
   }
 }
 
-function isCallError(error: unknown): error is ReturnType<typeof toCallError> {
-  return typeof error === "object" && error !== null && "details" in error && "metadata" in error && "code" in error;
-}
-
 function secondsFor(definition: AnyResource, operation: keyof Timeouts): number {
   return definition.timeouts?.[operation] ?? DEFAULT_SECONDS[operation];
 }
@@ -294,7 +308,9 @@ function secondsFor(definition: AnyResource, operation: keyof Timeouts): number 
 function variables(request: proto.ConfigureRequest): Record<string, unknown> {
   const entries: [string, string][] = [];
   // Keys come as "liqo:config:kubeconfig".
-  request.getVariablesMap().forEach((value: string, key: string) => entries.push([key.slice(key.lastIndexOf(":") + 1), value]));
+  request
+    .getVariablesMap()
+    .forEach((value: string, key: string) => entries.push([key.slice(key.lastIndexOf(":") + 1), value]));
   return Object.fromEntries(entries);
 }
 

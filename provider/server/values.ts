@@ -66,6 +66,9 @@ function decodeFields(source: struct.Struct, path: PropertyPath, secrets: Secret
 
 function decodeValue(field: struct.Value, path: PropertyPath, secrets: SecretPaths): unknown {
   switch (field.getKindCase()) {
+    case struct.Value.KindCase.NULL_VALUE:
+    case struct.Value.KindCase.KIND_NOT_SET:
+      return undefined;
     case struct.Value.KindCase.STRING_VALUE: {
       const text = field.getStringValue();
       return text === UNKNOWN_VALUE ? UNKNOWN : text;
@@ -80,8 +83,6 @@ function decodeValue(field: struct.Value, path: PropertyPath, secrets: SecretPat
       );
     case struct.Value.KindCase.STRUCT_VALUE:
       return decodeStruct(field.getStructValue() ?? new struct.Struct(), path, secrets);
-    default:
-      return undefined;
   }
 }
 

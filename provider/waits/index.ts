@@ -2,6 +2,7 @@
 export * from "./concurrently.js";
 export * from "./errors.js";
 export * from "./events.js";
+export * from "./if-found.js";
 export * from "./pod-problems.js";
 export * from "./progress.js";
 export * from "./wait.js";

@@ -26,9 +26,9 @@ import { encodeBase64, isOwnedBy, sameJson } from "./lookups.js";
  * `status.kubeconfigSecretRef` (control plane specification, §5).
  */
 export function identityController(area: AuthenticationArea): Controller {
-  const { client, logger, recorder } = area.context;
+  const { client, logger } = area.context;
   const { identities, kubeconfigs } = area.informers;
-  const events = recorder("identity-controller");
+  const events = area.context.recorder("identity-controller");
 
   async function reconcile(key: string): Promise<void> {
     const { namespace = "", name } = splitKey(key);

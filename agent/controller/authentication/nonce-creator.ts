@@ -9,9 +9,9 @@ import { encodeBase64, remoteClusterOf, tenantNamespaceOf } from "./lookups.js";
  * §2).
  */
 export function nonceCreator(area: AuthenticationArea): Controller {
-  const { client, logger, recorder } = area.context;
+  const { client, logger } = area.context;
   const { nonces, namespaces } = area.informers;
-  const events = recorder("nonce-creator");
+  const events = area.context.recorder("nonce-creator");
 
   async function reconcile(key: string): Promise<void> {
     const secret = nonces.get(key);

@@ -9,9 +9,9 @@ import { decodeBase64, encodeBase64, remoteClusterOf, tenantNamespaceOf } from "
  * there is not this cluster's signature of `nonce` (control plane specification, §2).
  */
 export function nonceSigner(area: AuthenticationArea): Controller {
-  const { client, logger, recorder } = area.context;
+  const { client, logger } = area.context;
   const { signedNonces, namespaces } = area.informers;
-  const events = recorder("nonce-signer");
+  const events = area.context.recorder("nonce-signer");
 
   async function reconcile(key: string): Promise<void> {
     const secret = signedNonces.get(key);

@@ -17,9 +17,9 @@ import { decodeBase64, isReplicationCopy, sameJson, tenantIn, tenantNamespaceOf 
  * which is renewed there, or an answer to the request that consumers up to Liqo 1.1 put into their Renews (control plane specification, §10).
  */
 export function renewCopyController(area: AuthenticationArea, authParams: AuthParamsSource): Controller {
-  const { client, logger, recorder } = area.context;
+  const { client, logger } = area.context;
   const { renews, tenants } = area.informers;
-  const events = recorder("renew-controller");
+  const events = area.context.recorder("renew-controller");
 
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
     const renew = renews.get(key);

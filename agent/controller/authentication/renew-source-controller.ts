@@ -71,10 +71,10 @@ export function renewSourceController(area: AuthenticationArea): Controller {
     .watch(renews, (renew) => (renew.metadata.labels?.[Labels.replication] === "true" ? [keyOf(renew)] : []));
 }
 
-/** A certificate that runs out later than the one in use. */
+/** A certificate issued later; not one that runs out later, as none outlives the provider's authority. */
 function isNewer(candidate: AuthParams, present: AuthParams): boolean {
   if (!candidate.signedCRT || candidate.signedCRT === present.signedCRT) return false;
   const offered = validityOf(decodeBase64(candidate.signedCRT));
   const used = validityOf(decodeBase64(present.signedCRT));
-  return offered !== undefined && (used === undefined || offered.notAfter > used.notAfter);
+  return offered !== undefined && (used === undefined || offered.notBefore > used.notBefore);
 }

@@ -48,9 +48,9 @@ interface AuthenticationOutcome {
  * `liqo-remote-certificate-<slice>`; writes the copies' status: certificate and granted resources (control plane specification, §6).
  */
 export function sliceCopyController(area: AuthenticationArea, authParams: AuthParamsSource): Controller {
-  const { client, logger, recorder, config } = area.context;
+  const { client, logger, config } = area.context;
   const { informers } = area;
-  const events = recorder("resourceslice-controller");
+  const events = area.context.recorder("resourceslice-controller");
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | void> {
     const slice = informers.slices.get(key);

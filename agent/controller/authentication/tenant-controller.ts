@@ -44,9 +44,9 @@ const WORKERS = 4;
  * `liqo-remote-certificate`; writes Tenant status and the cordon annotation of slices (control plane specification, §3).
  */
 export function tenantController(area: AuthenticationArea, authParams: AuthParamsSource): Controller {
-  const { client, logger, recorder } = area.context;
+  const { client, logger } = area.context;
   const { informers } = area;
-  const events = recorder("tenant-controller");
+  const events = area.context.recorder("tenant-controller");
   const roles = new TenantRolesSource(client);
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | void> {

@@ -28,8 +28,9 @@ export async function markSlices(area: AuthenticationArea, tenant: Tenant, cordo
 export async function deleteNamespaceMaps(area: AuthenticationArea, tenant: Tenant): Promise<boolean> {
   const copies = copiesFrom(area.informers.namespaceMaps, tenantClusterID(tenant));
   if (await deleteAll(area, NamespaceMapResource, copies)) {
-    const { recorder } = area.context;
-    recorder("tenant-controller").normal(TenantResource, tenant, "NamespaceMapsDeleted", `deleted ${copies.length}`);
+    area.context
+      .recorder("tenant-controller")
+      .normal(TenantResource, tenant, "NamespaceMapsDeleted", `deleted ${copies.length}`);
   }
   return copies.every(({ metadata }) => {
     const since = metadata.deletionTimestamp;
@@ -40,8 +41,9 @@ export async function deleteNamespaceMaps(area: AuthenticationArea, tenant: Tena
 export async function deleteSlices(area: AuthenticationArea, tenant: Tenant): Promise<void> {
   const copies = copiesFrom(area.informers.slices, tenantClusterID(tenant));
   if (await deleteAll(area, ResourceSliceResource, copies)) {
-    const { recorder } = area.context;
-    recorder("tenant-controller").normal(TenantResource, tenant, "ResourceSlicesDeleted", `deleted ${copies.length}`);
+    area.context
+      .recorder("tenant-controller")
+      .normal(TenantResource, tenant, "ResourceSlicesDeleted", `deleted ${copies.length}`);
   }
 }
 

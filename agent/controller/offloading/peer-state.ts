@@ -2,11 +2,11 @@ import { Annotations, type ForeignCluster } from "../../api/index.js";
 import { findCondition } from "../../runtime/index.js";
 
 /**
- * Whether a peer is gone for good: no ForeignCluster, or one that an administrator marked as permanently unreachable and that does not
- * answer (control plane specification, §15).
+ * Whether a peer is gone for good: an administrator marked it as permanently unreachable and it does not answer (control plane
+ * specification, §15).
  */
 export function isDeadPeer(foreignCluster: ForeignCluster | undefined): boolean {
-  if (!foreignCluster) return true;
+  if (!foreignCluster) return false;
   const marked = foreignCluster.metadata.annotations?.[Annotations.permanentlyUnreachable] === "true";
   return marked && findCondition(foreignCluster.status?.conditions, "APIServerStatus")?.status !== "Established";
 }

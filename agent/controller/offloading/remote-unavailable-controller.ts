@@ -1,7 +1,8 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { Labels } from "../../api/index.js";
-import { Controller, isNotFound, PodResource } from "../../runtime/index.js";
+import { Controller, PodResource } from "../../runtime/index.js";
 import type { ControllerContext } from "../context.js";
+import { unlessGone } from "./unless-gone.js";
 import { BY_NODE, isNodeReady, offloadedPods, virtualClusterNodes } from "./informers.js";
 
 /**
@@ -24,11 +25,10 @@ export function remoteUnavailableController(context: ControllerContext): Control
   async function mark(pod: Pod, unavailable: boolean): Promise<void> {
     const { name = "", namespace, uid } = pod.metadata ?? {};
     const labels = { [Labels.remoteUnavailable]: unavailable ? "true" : null };
-    try {
-      pods.observe(await client.mergePatch(PodResource, { name, namespace }, { metadata: { uid, labels } }));
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const updated = await unlessGone(
+      client.mergePatch(PodResource, { name, namespace }, { metadata: { uid, labels } }),
+    );
+    if (updated) pods.observe(updated);
   }
 
   return new Controller({ name: "remote-unavailable", reconcile, logger }).watch(nodes).watch(pods, (pod) => {

@@ -12,7 +12,7 @@ export type ReplicatedObject = CustomObject<unknown, unknown>;
 export type ReplicatedKind = ResourceType<ReplicatedObject>;
 
 function replicated<T extends CustomObject<unknown, unknown>>(type: CustomResource<T>): ReplicatedKind {
-  return type as unknown as ReplicatedKind;
+  return type;
 }
 
 /** What is replicated (control plane specification, §9). */

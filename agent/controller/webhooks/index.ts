@@ -24,6 +24,8 @@ export interface WebhookOptions {
 
 export interface Webhooks {
   port: number;
+  /** Whether the API server can be answered. */
+  isReady(): boolean;
   stop(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export async function startWebhooks(context: WebhookContext, options: WebhookOpt
   certificates.start();
   return {
     port,
+    isReady: () => server.isReady,
     stop: async () => {
       await certificates.stop();
       await server.stop();

@@ -15,6 +15,7 @@ export interface ServingCertificate {
 /** Answers admission reviews over HTTPS, each path by its handler. */
 export class WebhookServer {
   private readonly server: https.Server;
+  private certified = false;
 
   constructor(
     private readonly handlers: ReadonlyMap<string, AdmissionHandler>,
@@ -30,9 +31,15 @@ export class WebhookServer {
     this.server.keepAliveTimeout = 180_000;
   }
 
+  /** Whether clients can connect: there is a certificate. */
+  get isReady(): boolean {
+    return this.certified;
+  }
+
   /** Serves with a certificate from now on; open connections are kept. */
   use({ certificate, key }: ServingCertificate): void {
     this.server.setSecureContext({ cert: certificate, key, minVersion: "TLSv1.2" });
+    this.certified = true;
   }
 
   /** Resolves with the port. */

@@ -58,7 +58,11 @@ export const GATEWAY_RULES: PolicyRule[] = [
     verbs: READ,
   },
   // The state of the tunnel, told to others.
-  { apiGroups: [NETWORKING.group], resources: ["connections"], verbs: ["get", "list", "watch", "create", "update", "patch"] },
+  {
+    apiGroups: [NETWORKING.group],
+    resources: ["connections"],
+    verbs: ["get", "list", "watch", "create", "update", "patch"],
+  },
   { apiGroups: [NETWORKING.group], resources: ["connections/status"], verbs: ["get", "update", "patch"] },
   // Addresses lent to peers.
   { apiGroups: [IPAM.group], resources: ["ips"], verbs: READ },

@@ -37,7 +37,10 @@ export class Authorizer {
       },
     };
     const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    const { status } = await this.local.request<SubjectAccessReview>("POST", path, { body, subject: "an access review" });
+    const { status } = await this.local.request<SubjectAccessReview>("POST", path, {
+      body,
+      subject: "an access review",
+    });
     const allowed = status?.allowed === true;
     this.decisions.set(key, allowed, allowed ? ALLOW_CACHE_MS : DENY_CACHE_MS);
     return allowed;

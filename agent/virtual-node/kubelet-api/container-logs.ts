@@ -15,11 +15,7 @@ export function logParameterProblem(query: URLSearchParams): string | undefined 
  * Passes a container's logs on as they come, without a time limit of its own: `logs -f` of a quiet container waits for
  * hours. Ends when either side does.
  */
-export async function relayLogs(
-  response: http.ServerResponse,
-  remote: KubeTransport,
-  path: string,
-): Promise<void> {
+export async function relayLogs(response: http.ServerResponse, remote: KubeTransport, path: string): Promise<void> {
   const abort = new AbortController();
   response.on("close", () => abort.abort());
   const upstream = await remote.send({ method: "GET", path, accept: "*/*", timeoutMs: 0, signal: abort.signal });

@@ -12,7 +12,14 @@ import { Authenticator } from "./authentication.js";
 import { Authorizer } from "./authorization.js";
 import { ClientAuthority } from "./client-authority.js";
 import { logParameterProblem, relayLogs } from "./container-logs.js";
-import { isUpgradeRoute, parseKubeletPath, remotePath, subresourcesOf, verbOf, type KubeletRoute } from "./kubelet-route.js";
+import {
+  isUpgradeRoute,
+  parseKubeletPath,
+  remotePath,
+  subresourcesOf,
+  verbOf,
+  type KubeletRoute,
+} from "./kubelet-route.js";
 import { collectUsages } from "./remote-metrics.js";
 import { CpuCounters, resourceMetrics, statsSummary } from "./stats.js";
 import { refuse, relayUpgrade } from "./upgrade-relay.js";
@@ -200,7 +207,11 @@ export class KubeletServer {
 }
 
 function hasContainer({ spec }: Pod, name: string): boolean {
-  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? []), ...(spec?.ephemeralContainers ?? [])];
+  const containers = [
+    ...(spec?.containers ?? []),
+    ...(spec?.initContainers ?? []),
+    ...(spec?.ephemeralContainers ?? []),
+  ];
   return containers.some((container) => container.name === name);
 }
 

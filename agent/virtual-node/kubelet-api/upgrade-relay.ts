@@ -25,12 +25,7 @@ export function relayUpgrade(incoming: UpgradeRequest, credentials: Credentials,
   return attempt(incoming, credentials, path, true);
 }
 
-function attempt(
-  incoming: UpgradeRequest,
-  credentials: Credentials,
-  path: string,
-  mayRetry: boolean,
-): Promise<void> {
+function attempt(incoming: UpgradeRequest, credentials: Credentials, path: string, mayRetry: boolean): Promise<void> {
   const { socket, request } = incoming;
   const { server } = credentials;
   return new Promise((resolve) => {

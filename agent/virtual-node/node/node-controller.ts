@@ -10,7 +10,13 @@ import {
 } from "../../runtime/index.js";
 import { FIELD_MANAGER, type VirtualNodeContext } from "../context.js";
 import { LEASE_RENEW_MS, renewNodeLease } from "./node-lease.js";
-import { APPLIED_ANNOTATION, appliedRecord, desiredNodeMetadata, isOwnNode, nodeMetadataPatch } from "./node-metadata.js";
+import {
+  APPLIED_ANNOTATION,
+  appliedRecord,
+  desiredNodeMetadata,
+  isOwnNode,
+  nodeMetadataPatch,
+} from "./node-metadata.js";
 import { desiredNodeStatus, nodeStatusDiffers, nodeStatusPatch } from "./node-status.js";
 import { isProviderAlive } from "./ping.js";
 

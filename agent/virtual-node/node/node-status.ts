@@ -1,4 +1,4 @@
-import type { ContainerImage, NodeStatus } from "kubernetes-types/core/v1";
+import type { NodeStatus } from "kubernetes-types/core/v1";
 import { resourceListsEqual, type Quantities, type VirtualNode } from "../../api/index.js";
 import type { VirtualNodeConfig } from "../arguments.js";
 import { nodeConditions, sameConditions, type NodeConditionInputs } from "./node-conditions.js";
@@ -22,7 +22,7 @@ export function desiredNodeStatus(inputs: NodeStatusInputs): NodeStatus {
     capacity: resources,
     allocatable: resources,
     conditions: nodeConditions({ ...inputs, allocatable: resources, present: present?.conditions }),
-    images: (virtualNode.spec.images ?? []) as ContainerImage[],
+    images: virtualNode.spec.images ?? [],
     nodeInfo: {
       architecture: labels["kubernetes.io/arch"] ?? "amd64",
       bootID: "",

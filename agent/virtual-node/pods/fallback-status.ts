@@ -41,7 +41,5 @@ export function endedStatus(
 
 /** Whether the consumer has given the pod up for good, so that nothing of it may run at the provider. */
 export function isGivenUp({ status }: Pod): boolean {
-  return (
-    status?.phase === "Failed" && (status.reason === OFFLOADING_ABORTED || status.reason === REMOTE_POD_REPLACED)
-  );
+  return status?.phase === "Failed" && (status.reason === OFFLOADING_ABORTED || status.reason === REMOTE_POD_REPLACED);
 }

@@ -1,4 +1,4 @@
-import type { Affinity, NodeAffinity, Pod, PodAffinityTerm } from "kubernetes-types/core/v1";
+import type { Affinity, Pod, PodAffinityTerm } from "kubernetes-types/core/v1";
 import { Annotations, type OffloadingPatch } from "../../api/index.js";
 
 /** Labels that tell replicas of one workload apart. */
@@ -8,12 +8,8 @@ const INSTANCE_LABELS = ["controller-revision-hash", "pod-template-hash", "state
  * Affinity of the remote pod: the local one speaks of the consumer's nodes and is dropped; what the patch and the
  * anti-affinity annotation ask for takes its place (offloading specification, §6.3).
  */
-export function remoteAffinity(
-  pod: Pod,
-  labels: Record<string, string>,
-  patch: OffloadingPatch,
-): Affinity | undefined {
-  const nodeAffinity = patch.affinity?.nodeAffinity as NodeAffinity | undefined;
+export function remoteAffinity(pod: Pod, labels: Record<string, string>, patch: OffloadingPatch): Affinity | undefined {
+  const nodeAffinity = patch.affinity?.nodeAffinity;
   const podAntiAffinity = antiAffinity(pod, labels);
   if (!nodeAffinity && !podAntiAffinity) return undefined;
   return { ...(nodeAffinity ? { nodeAffinity } : {}), ...(podAntiAffinity ? { podAntiAffinity } : {}) };

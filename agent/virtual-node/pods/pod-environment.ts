@@ -65,6 +65,7 @@ function remoteVariable(
 /** Resource claims of the consumer mean nothing to the provider. */
 export function withoutClaims(container: Container): Container {
   if (!container.resources?.claims) return container;
-  const { claims: _claims, ...resources } = container.resources;
+  const resources = { ...container.resources };
+  delete resources.claims;
   return { ...container, resources };
 }

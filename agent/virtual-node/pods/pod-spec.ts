@@ -58,7 +58,7 @@ export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
     initContainers: spec.initContainers?.map(container),
     volumes: remoteVolumes(spec.volumes, { ...options, podName: pod.metadata?.name ?? "" }),
     hostAliases: apiServer ? [...(spec.hostAliases ?? []), ...apiServerAliases(apiServer)] : spec.hostAliases,
-    tolerations: [...withoutOwnKey(spec.tolerations), ...((patch.tolerations ?? []) as Toleration[])],
+    tolerations: [...withoutOwnKey(spec.tolerations), ...(patch.tolerations ?? [])],
     nodeSelector: patch.nodeSelector,
     affinity: remoteAffinity(pod, options.labels, patch),
     runtimeClassName: runtimeClass(pod, patch),

@@ -85,7 +85,8 @@ function withLocalFields(status: PodStatus, present: PodStatus): PodStatus {
 /** The remote conditions, with those that local controllers have added (readiness gates, disruption targets). */
 function mergedConditions(local: Pod, remote: PodCondition[]): PodCondition[] {
   const copies = remote.map((condition): PodCondition => {
-    const { observedGeneration: _, ...copy } = condition as PodCondition & { observedGeneration?: number };
+    const copy: PodCondition & { observedGeneration?: number } = { ...condition };
+    delete copy.observedGeneration;
     return copy;
   });
   const added = (local.status?.conditions ?? []).filter(
@@ -94,7 +95,12 @@ function mergedConditions(local: Pod, remote: PodCondition[]): PodCondition[] {
   const conditions = [...copies, ...added];
   const unavailable = local.metadata?.labels?.[Labels.remoteUnavailable] === "true";
   return unavailable
-    ? withNotReady(conditions, "RemoteUnavailable", "the provider's cluster cannot be reached", local.status?.conditions)
+    ? withNotReady(
+        conditions,
+        "RemoteUnavailable",
+        "the provider's cluster cannot be reached",
+        local.status?.conditions,
+      )
     : conditions;
 }
 

@@ -47,9 +47,9 @@ export interface EndpointTranslation {
   homeClusterId: string;
   foreignClusterId: string;
   /** The cluster that a node stands for; "" for a node of this cluster; undefined for one that is not there. */
-  clusterOfNode(nodeName: string): string | undefined;
+  clusterOfNode: (nodeName: string) => string | undefined;
   /** The address by which the provider may ask for it; undefined while there is none. */
-  translate(address: string): string | undefined;
+  translate: (address: string) => string | undefined;
 }
 
 /**

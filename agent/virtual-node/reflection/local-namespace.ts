@@ -36,7 +36,10 @@ export function watchLocalNamespace(
     endpointSlices: new Informer(local, EndpointSliceResource, options),
     ingresses: new Informer(local, IngressResource, options),
     configMaps: new Informer(local, ConfigMapResource, { ...options, trim: metadataOnly }),
-    secrets: new Informer(local, SecretResource, { ...options, trim: ({ type, ...secret }) => ({ ...metadataOnly(secret), type }) }),
+    secrets: new Informer(local, SecretResource, {
+      ...options,
+      trim: ({ type, ...secret }) => ({ ...metadataOnly(secret), type }),
+    }),
     ips: new Informer(local, IPResource, options),
     nodes,
   };

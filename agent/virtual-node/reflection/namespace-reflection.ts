@@ -28,6 +28,7 @@ export class NamespaceReflection {
   private readonly nodes: Informer<Node>;
   private readonly entries: Entry[];
   private readonly slices: Entry;
+  private readonly namespaces = new Map<string, LocalNamespace>();
 
   constructor(private readonly context: VirtualNodeContext) {
     const { local, logger } = context;
@@ -41,7 +42,11 @@ export class NamespaceReflection {
       this.entry(secretKind, ({ secrets }) => secrets),
     ];
     this.nodes.onEvent((event) => {
-      if (event.type === "updated" && JSON.stringify(event.old.metadata?.labels) === JSON.stringify(event.object.metadata?.labels)) return;
+      if (
+        event.type === "updated" &&
+        JSON.stringify(event.old.metadata?.labels) === JSON.stringify(event.object.metadata?.labels)
+      )
+        return;
       this.slices.enqueueAll();
     });
     // Classes and what is not to be reflected.
@@ -62,7 +67,14 @@ export class NamespaceReflection {
   /** Reflects a namespace until stopped. */
   open(pair: NamespacePair): NamespaceActivity {
     const local = watchLocalNamespace(this.context, pair.local, this.nodes);
-    const scope: ReflectionScope = { context: this.context, pair, local, policy: "DenyList", logger: this.context.logger };
+    this.namespaces.set(pair.local, local);
+    const scope: ReflectionScope = {
+      context: this.context,
+      pair,
+      local,
+      policy: "DenyList",
+      logger: this.context.logger,
+    };
     const activities = this.entries.map((entry) => entry.open(scope));
     // A slice follows its Service's annotations, and the addresses that its endpoints get.
     local.services.onEvent((event) => {
@@ -75,10 +87,30 @@ export class NamespaceReflection {
     for (const informer of ownInformers(local)) informer.start();
     return {
       stop: async () => {
+        this.namespaces.delete(pair.local);
         await Promise.all(activities.map((activity) => activity.stop()));
         await Promise.all(ownInformers(local).map((informer) => informer.stop()));
       },
     };
+  }
+
+  /** The consumer's object of a kind that is known by a name at the provider. */
+  localObject(pair: NamespacePair, kind: string, remoteName: string): KubeObject | undefined {
+    const local = this.namespaces.get(pair.local);
+    switch (kind) {
+      case "Service":
+        return local?.services.find(pair.local, remoteName);
+      case "EndpointSlice":
+        return local?.endpointSlices.find(pair.local, remoteName);
+      case "Ingress":
+        return local?.ingresses.find(pair.local, remoteName);
+      case "ConfigMap":
+        return local?.configMaps.find(pair.local, remoteName);
+      case "Secret":
+        return local?.secrets.find(pair.local, remoteName);
+      default:
+        return undefined;
+    }
   }
 
   private enqueueAll(): void {
@@ -107,4 +139,3 @@ function clusterLabelOnly({ apiVersion, kind, metadata }: Node): Node {
   const { name, uid, resourceVersion, labels } = metadata ?? {};
   return { apiVersion, kind, metadata: { name, uid, resourceVersion, labels } };
 }
-

@@ -45,7 +45,10 @@ export function reflectedMetadata(
   patch: OffloadingPatch = {},
 ): { labels: Record<string, string>; annotations: Record<string, string> } {
   const labels = without(metadata?.labels, new Set(patch.labelsNotReflected));
-  const annotations = without(metadata?.annotations, new Set([...(patch.annotationsNotReflected ?? []), ...NEVER_REFLECTED]));
+  const annotations = without(
+    metadata?.annotations,
+    new Set([...(patch.annotationsNotReflected ?? []), ...NEVER_REFLECTED]),
+  );
   return { labels: { ...labels, ...reflectionLabels(reflection) }, annotations };
 }
 

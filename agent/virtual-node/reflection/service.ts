@@ -44,7 +44,10 @@ export function remoteServiceSpec(service: Service, loadBalancerClass?: string):
 }
 
 /** The node port is left to the provider; 0 says that there shall be none. */
-function remotePort({ name, port, protocol, targetPort, appProtocol, nodePort }: ServicePort, force: boolean): ServicePort {
+function remotePort(
+  { name, port, protocol, targetPort, appProtocol, nodePort }: ServicePort,
+  force: boolean,
+): ServicePort {
   return {
     port,
     ...(name === undefined ? {} : { name }),

@@ -67,7 +67,8 @@ export class TokenSecrets {
     const { secret, refreshAt } = await this.request(pod, pair, sources);
     const { remote, config } = this.context;
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
-    const found = present ?? (await remote.get(SecretResource, { name: tokenSecretName(name), namespace: pair.remote }));
+    const found =
+      present ?? (await remote.get(SecretResource, { name: tokenSecretName(name), namespace: pair.remote }));
     const reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
     if (found && !isReflected(found.metadata, reflection)) {
       throw new TerminalError(

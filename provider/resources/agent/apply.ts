@@ -51,12 +51,16 @@ async function untilServed(context: ApplyContext, definitions: CustomResourceDef
   const names = new Set(definitions.map((definition) => definition.metadata?.name ?? ""));
   await waitForObjects(context, CustomResourceDefinitionResource, {}, (present) => {
     const ready = present.filter((one) => names.has(one.metadata?.name ?? "") && isEstablished(one));
-    return ready.length === names.size ? undefined : `${names.size - ready.length} custom resource definitions not yet served`;
+    return ready.length === names.size
+      ? undefined
+      : `${names.size - ready.length} custom resource definitions not yet served`;
   });
 }
 
 function isEstablished(definition: CustomResourceDefinition): boolean {
-  return definition.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ?? false;
+  return (
+    definition.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ?? false
+  );
 }
 
 /** How two sets of manifests name the same object. */

@@ -48,7 +48,11 @@ export function kubeadmRanges(configMap: ConfigMap | undefined): DetectedRanges 
   if (text === undefined) return { podCIDRs: [] };
   try {
     const { networking } = parse(text) as { networking?: { podSubnet?: string; serviceSubnet?: string } };
-    const ranges = (list: string | undefined) => (list ?? "").split(",").map((one) => one.trim()).filter(isCidr);
+    const ranges = (list: string | undefined) =>
+      (list ?? "")
+        .split(",")
+        .map((one) => one.trim())
+        .filter(isCidr);
     return { podCIDRs: ranges(networking?.podSubnet), serviceCIDR: ranges(networking?.serviceSubnet)[0] };
   } catch {
     return { podCIDRs: [] };

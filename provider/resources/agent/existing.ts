@@ -20,7 +20,10 @@ export interface Installation {
 export async function findInstallation(client: KubeClient, signal: AbortSignal): Promise<Installation | undefined> {
   const [configMaps, deployments] = await Promise.all([
     client.list(ConfigMapResource, { labelSelector: { [Labels.appName]: "clusterid-configmap" }, signal }),
-    client.list(DeploymentResource, { labelSelector: { [Labels.appName]: "controller-manager", [Labels.appComponent]: "controller-manager" }, signal }),
+    client.list(DeploymentResource, {
+      labelSelector: { [Labels.appName]: "controller-manager", [Labels.appComponent]: "controller-manager" },
+      signal,
+    }),
   ]);
   const [configMap] = configMaps.items.filter((one) => one.metadata?.deletionTimestamp === undefined);
   const namespace = configMap?.metadata?.namespace;

@@ -64,7 +64,10 @@ export const agent = defineResource({
     if (conflict) throw new Error(conflict);
     const resolved = await resolveRanges(client, inputs, {}, context.signal);
     context.checkpoint(inputs.clusterId, { clusterId: inputs.clusterId, namespace: inputs.namespace, ...resolved });
-    await install({ client, signal: context.signal, status: context.status }, installInputs(inputs, resolved));
+    await install(
+      { client, signal: context.signal, status: (line) => context.status(line) },
+      installInputs(inputs, resolved),
+    );
     return { id: inputs.clusterId, outputs: await outputsOf(context, client, inputs, resolved) };
   },
 
@@ -85,10 +88,13 @@ export const agent = defineResource({
     const conflict = present && conflictOf(client, present, inputs);
     if (conflict) throw new Error(conflict);
     const resolved = await resolveRanges(client, inputs, outputs, context.signal);
-    const before = { podCIDRs: outputs.podCIDRs ?? resolved.podCIDRs, serviceCIDR: outputs.serviceCIDR ?? resolved.serviceCIDR };
+    const before = {
+      podCIDRs: outputs.podCIDRs ?? resolved.podCIDRs,
+      serviceCIDR: outputs.serviceCIDR ?? resolved.serviceCIDR,
+    };
     context.checkpoint(id, { clusterId: inputs.clusterId, namespace: inputs.namespace });
     await install(
-      { client, signal: context.signal, status: context.status },
+      { client, signal: context.signal, status: (line) => context.status(line) },
       installInputs(inputs, resolved),
       installInputs(oldInputs, { ...resolved, ...before }),
     );
@@ -121,7 +127,9 @@ function checkRanges(inputs: UnknowableProperties<AgentInputs>, failures: Failur
     const value = known<string | undefined>(inputs[key]);
     if (value !== undefined) named.push([key, value]);
   }
-  (known<string[] | undefined>(inputs.podCIDRs) ?? []).forEach((value, index) => named.push([`podCIDRs[${index}]`, value]));
+  (known<string[] | undefined>(inputs.podCIDRs) ?? []).forEach((value, index) =>
+    named.push([`podCIDRs[${index}]`, value]),
+  );
   named.forEach(([path, range], index) => {
     const other = named.slice(0, index).find(([, earlier]) => cidrsOverlap(earlier, range));
     if (other) failures.add(path, `${range} overlaps ${other[0]} (${other[1]})`);

@@ -31,7 +31,9 @@ async function asTenantOf({ client, signal }: WaitContext, manifests: KubeObject
   if (!namespace || !isOthers) return manifests;
   const labels = { ...namespace.metadata?.labels };
   delete labels[Labels.appManagedBy];
-  return manifests.map((object) => (object === namespace ? { ...object, metadata: { ...object.metadata, labels } } : object));
+  return manifests.map((object) =>
+    object === namespace ? { ...object, metadata: { ...object.metadata, labels } } : object,
+  );
 }
 
 async function prune({ client, signal }: WaitContext, before: KubeObject[], now: KubeObject[]): Promise<void> {

@@ -15,7 +15,10 @@ import { describeObject, type KubeObject, type ResourceType } from "../../../age
 
 /** What of peerings is still there and would be torn by an uninstallation (control plane specification, §14). */
 export async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promise<string[]> {
-  const find = async <T extends KubeObject>(type: ResourceType<T>, counts: (object: T) => boolean): Promise<string[]> => {
+  const find = async <T extends KubeObject>(
+    type: ResourceType<T>,
+    counts: (object: T) => boolean,
+  ): Promise<string[]> => {
     try {
       const { items } = await client.list(type, { signal });
       return items.filter(counts).map((one) => describeObject(type, one.metadata?.name ?? "", one.metadata?.namespace));

@@ -121,7 +121,9 @@ async function missingPart(
 ): Promise<string | undefined> {
   if (!present.deployment) return "(the controller is missing)";
   const [fabric, mutating, validating] = await Promise.all([
-    networking ? client.get(DaemonSetResource, { name: InstallNames.fabric, namespace: present.namespace }, signal) : {},
+    networking
+      ? client.get(DaemonSetResource, { name: InstallNames.fabric, namespace: present.namespace }, signal)
+      : {},
     client.get(MutatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
     client.get(ValidatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
   ]);
@@ -130,7 +132,11 @@ async function missingPart(
 }
 
 /** Undefined when the custom resource definitions are gone: the controller cannot run then, which shows elsewhere. */
-async function reservedSubnets(client: KubeClient, namespace: string, signal: AbortSignal): Promise<string[] | undefined> {
+async function reservedSubnets(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
   try {
     const labelSelector = { [Labels.networkType]: NetworkType.reserved };
     const { items } = await client.list(NetworkResource, { namespace, labelSelector, signal });

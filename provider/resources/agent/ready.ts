@@ -31,7 +31,12 @@ function one(namespace: string, name: string) {
 export function controllerLacks([deployment]: Deployment[]): string | undefined {
   if (!deployment) return "waiting for the controller's Deployment";
   const { replicas = 1 } = deployment.spec ?? {};
-  const { observedGeneration = 0, updatedReplicas = 0, availableReplicas = 0, replicas: all = 0 } = deployment.status ?? {};
+  const {
+    observedGeneration = 0,
+    updatedReplicas = 0,
+    availableReplicas = 0,
+    replicas: all = 0,
+  } = deployment.status ?? {};
   const isCurrent = observedGeneration >= (deployment.metadata?.generation ?? 0);
   if (isCurrent && updatedReplicas === replicas && availableReplicas >= replicas && all === replicas) return undefined;
   return `waiting for the controller: ${isCurrent ? availableReplicas : 0} of ${replicas} available`;
@@ -81,7 +86,9 @@ async function whileExplaining(
 export function podTroubles(pods: Pod[]): string[] {
   const troubles = pods.flatMap((pod) => {
     const name = pod.metadata?.name ?? "";
-    const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
+    const unscheduled = pod.status?.conditions?.find(
+      ({ type, status }) => type === "PodScheduled" && status === "False",
+    );
     if (unscheduled) return [`pod ${name}: ${unscheduled.reason ?? ""} ${unscheduled.message ?? ""}`.trim()];
     return (pod.status?.containerStatuses ?? []).flatMap(({ state, lastState }) => {
       const waiting = state?.waiting;

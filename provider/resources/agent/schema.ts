@@ -11,15 +11,11 @@ export const agentInputs = z.object({
       "The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.",
   }),
   namespace: dnsLabel.default("liqo").meta({ description: "The agent's own namespace. Default: `liqo`." }),
-  podCIDRs: z
-    .array(cidr)
-    .min(1)
-    .optional()
-    .meta({
-      description:
-        "The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).",
-      equality: "set",
-    }),
+  podCIDRs: z.array(cidr).min(1).optional().meta({
+    description:
+      "The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).",
+    equality: "set",
+  }),
   serviceCIDR: cidr
     .optional()
     .meta({ description: "The range of the cluster's Services. Default: read from the cluster.", equality: "cidr" }),
@@ -29,28 +25,23 @@ export const agentInputs = z.object({
     equality: "cidr",
   }),
   internalCIDR: cidr.optional().meta({
-    description: "The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.",
+    description:
+      "The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.",
     equality: "cidr",
   }),
-  reservedSubnets: z
-    .array(cidr)
-    .default([])
-    .meta({
-      description: "Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.",
-      equality: "set",
-    }),
+  reservedSubnets: z.array(cidr).default([]).meta({
+    description: "Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.",
+    equality: "set",
+  }),
   ipamPools: z
     .array(cidr)
     .min(1)
     .default(["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"])
     .meta({ description: "The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918." }),
-  apiServerAddress: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        "Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).",
-    }),
+  apiServerAddress: z.string().optional().meta({
+    description:
+      "Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).",
+  }),
   apiServerCA: z
     .string()
     .optional()
@@ -58,20 +49,21 @@ export const agentInputs = z.object({
   trustedCA: z
     .boolean()
     .default(false)
-    .meta({ description: "The API server's certificate is publicly trusted, so that others need no CA. Default: false." }),
+    .meta({
+      description: "The API server's certificate is publicly trusted, so that others need no CA. Default: false.",
+    }),
   clusterLabels: strings.default({}).meta({
-    description: "Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.",
+    description:
+      "Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.",
   }),
   networkingEnabled: z
     .boolean()
     .default(true)
     .meta({ description: "Whether pods of peered clusters are connected. Default: true." }),
-  defaultNodeResources: quantities
-    .default({ cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "20Gi" })
-    .meta({
-      description:
-        "What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.",
-    }),
+  defaultNodeResources: quantities.default({ cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "20Gi" }).meta({
+    description:
+      "What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.",
+  }),
   resourceEnforcement: z
     .boolean()
     .default(true)
@@ -139,13 +131,10 @@ export const agentInputs = z.object({
   annotations: strings
     .default({})
     .meta({ description: "Annotations for every object of the installation. Default: none." }),
-  forceDelete: z
-    .boolean()
-    .default(false)
-    .meta({
-      description:
-        "Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.",
-    }),
+  forceDelete: z.boolean().default(false).meta({
+    description:
+      "Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.",
+  }),
 });
 
 export const agentOutputs = z.object({
@@ -154,7 +143,9 @@ export const agentOutputs = z.object({
   namespace: z.string().meta({ description: "The agent's namespace." }),
   podCIDRs: z.array(z.string()).meta({ description: "The ranges of the cluster's pods." }),
   serviceCIDR: z.string().meta({ description: "The range of the cluster's Services." }),
-  externalCIDR: z.string().meta({ description: "The range of addresses lent to things that are no pods of it, as allocated." }),
+  externalCIDR: z
+    .string()
+    .meta({ description: "The range of addresses lent to things that are no pods of it, as allocated." }),
   internalCIDR: z.string().meta({ description: "The range of the links between nodes and gateways, as allocated." }),
   apiServerAddress: z.string().meta({ description: "Where other clusters reach this cluster's API server." }),
 });

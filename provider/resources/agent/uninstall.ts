@@ -60,7 +60,8 @@ async function refuseWhilePeered(context: UninstallContext, clusterId: string): 
     const remaining = await remainingPeerings(context.client, context.signal);
     if (remaining.length === 0) return;
     if (Date.now() > end) {
-      const named = remaining.slice(0, 5).join(", ") + (remaining.length > 5 ? ` and ${remaining.length - 5} more` : "");
+      const named =
+        remaining.slice(0, 5).join(", ") + (remaining.length > 5 ? ` and ${remaining.length - 5} more` : "");
       throw new Error(
         `cluster ${context.client.cluster}: the agent ${clusterId} is still in use by ${named}: end its peerings and offloaded namespaces first, or set forceDelete and run up before destroying`,
       );
@@ -87,7 +88,9 @@ async function removeCustomResources(context: UninstallContext, force: boolean):
     if (!one) return;
     const finalizers = one.object.metadata?.finalizers?.join(", ") ?? "";
     const name = describeObject(one.type, one.object.metadata?.name ?? "", one.object.metadata?.namespace);
-    context.status(`waiting for ${left.length} custom resources to go: ${name}${finalizers && ` (held by ${finalizers})`}`);
+    context.status(
+      `waiting for ${left.length} custom resources to go: ${name}${finalizers && ` (held by ${finalizers})`}`,
+    );
     if (Date.now() > grace) await Promise.all(left.map(({ type, object }) => letGo(context, type, object)));
     await pause(wait, signal);
   }

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
-import { KubeError } from "../../../agent/runtime/kube-error.js";
+import { KubeError, messageOf } from "../../../agent/runtime/kube-error.js";
 import { keyOf, type KubeObject, type ResourceType } from "../../../agent/runtime/resource-type.js";
 
 export interface WaitContext {
@@ -88,7 +88,7 @@ export async function retryUntil<T>(
       return await work();
     } catch (error) {
       if (!mayFail(error)) throw error;
-      if (Date.now() > deadline) throw new Error(`${what} was refused for 10 s: ${(error as Error).message}`);
+      if (Date.now() > deadline) throw new Error(`${what} was refused for 10 s: ${messageOf(error)}`, { cause: error });
     }
     await pause(wait * (0.75 + Math.random() / 2), signal);
   }

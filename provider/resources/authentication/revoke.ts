@@ -10,9 +10,9 @@ import {
   ResourceSliceResource,
   TenantResource,
 } from "../../../agent/api/index.js";
-import { isNotFound, SecretResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import { SecretResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
 import type { DepartingPair } from "../../preconditions/index.js";
-import { describeRemaining, waitFor, waitUntilNone, type Progress } from "../../waits/index.js";
+import { describeRemaining, ifFound, waitFor, waitUntilNone, type Progress } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
 import type { Party } from "./party.js";
 
@@ -47,7 +47,7 @@ async function removeConsumerSide(progress: Progress, consumer: Party, isProvide
   const isControlPlane = (object: KubeObject): boolean =>
     (object as { spec?: { type?: string } }).spec?.type === "ControlPlane";
   await deleteSome(progress, consumer, IdentityResource, { labelSelector, filter: isControlPlane });
-  await known(waitUntilNone(progress, consumer.client, IdentityResource, { namespace: consumer.namespace, labelSelector, filter: isControlPlane }));
+  await ifFound(waitUntilNone(progress, consumer.client, IdentityResource, { namespace: consumer.namespace, labelSelector, filter: isControlPlane }));
   // Renew and kubeconfig are collected after their owner; the Secret is held until nothing of the consumer is replicated any more.
   const renewal = { namespace: consumer.namespace, labelSelector: { [Labels.remoteID]: consumer.remoteId } };
   const kubeconfigs = {
@@ -56,7 +56,7 @@ async function removeConsumerSide(progress: Progress, consumer: Party, isProvide
     filter: ({ metadata }: KubeObject) => (metadata?.ownerReferences ?? []).length > 0,
   };
   await Promise.all([
-    known(waitUntilNone(progress, consumer.client, RenewResource, renewal)),
+    ifFound(waitUntilNone(progress, consumer.client, RenewResource, renewal)),
     waitUntilNone(progress, consumer.client, SecretResource, kubeconfigs),
   ]);
   progress.status("consumer: Identity deleted");
@@ -68,7 +68,7 @@ async function removeProviderSide(progress: Progress, provider: Party, isConsume
   const filter = (object: KubeObject): boolean =>
     ((object as { spec?: { clusterID?: string } }).spec?.clusterID ?? provider.remoteId) === provider.remoteId;
   await deleteSome(progress, provider, TenantResource, { filter });
-  await known(waitUntilNone(progress, provider.client, TenantResource, { namespace: provider.namespace, filter }));
+  await ifFound(waitUntilNone(progress, provider.client, TenantResource, { namespace: provider.namespace, filter }));
   progress.status("provider: Tenant deleted");
   await deleteSecrets(
     progress,
@@ -84,21 +84,21 @@ async function removeCopies(progress: Progress, provider: Party): Promise<void> 
   const labelSelector = { [Labels.originID]: provider.remoteId, [Labels.replicated]: "true" };
   for (const type of [NamespaceMapResource, ResourceSliceResource, RenewResource] as ResourceType[]) {
     await deleteSome(progress, provider, type, { labelSelector });
-    await known(waitUntilNone(progress, provider.client, type, { namespace: provider.namespace, labelSelector }));
+    await ifFound(waitUntilNone(progress, provider.client, type, { namespace: provider.namespace, labelSelector }));
   }
 }
 
 /** Tells the agent that the remote will not come back, so that it waits for nothing there (control plane specification, §15). */
 export async function declareUnreachable(progress: Progress, { client, remoteId, side }: Omit<Party, "namespace">): Promise<void> {
   const patch = { metadata: { annotations: { [Annotations.permanentlyUnreachable]: "true" } } };
-  await known(client.mergePatch(ForeignClusterResource, { name: remoteId }, patch, { signal: progress.signal }));
+  await ifFound(client.mergePatch(ForeignClusterResource, { name: remoteId }, patch, { signal: progress.signal }));
   progress.status(`${side}: cluster ${remoteId} marked as permanently unreachable`);
 }
 
 /** Slices still need the identity. Those being deleted beside this call are waited for. */
 async function refuseWhileSlicesRemain(progress: Progress, consumer: Party): Promise<void> {
   const labelSelector = { [Labels.remoteID]: consumer.remoteId, [Labels.replication]: "true" };
-  await known(
+  await ifFound(
     waitFor(progress, {
       client: consumer.client,
       type: ResourceSliceResource,
@@ -124,7 +124,7 @@ async function deleteSome(
   type: ResourceType,
   { labelSelector, filter = () => true }: { labelSelector?: Record<string, string>; filter?: (object: KubeObject) => boolean },
 ): Promise<void> {
-  const list = await known(client.list(type, { namespace, labelSelector, signal: progress.signal }));
+  const list = await ifFound(client.list(type, { namespace, labelSelector, signal: progress.signal }));
   const chosen = (list?.items ?? []).filter(filter);
   await Promise.all(
     chosen.map(({ metadata }) => client.delete(type, { name: metadata?.name ?? "", namespace }, { signal: progress.signal })),
@@ -133,14 +133,4 @@ async function deleteSome(
 
 async function deleteSecrets(progress: Progress, party: Party, filter: (secret: Secret) => boolean): Promise<void> {
   await deleteSome(progress, party, SecretResource, { filter: (object) => filter(object as Secret) });
-}
-
-/** A cluster whose agent is gone knows none of its kinds: then there is nothing. */
-async function known<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

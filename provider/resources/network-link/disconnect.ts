@@ -11,9 +11,9 @@ import {
   WgGatewayClientResource,
   WgGatewayServerResource,
 } from "../../../agent/api/index.js";
-import { isNotFound, PodResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import { PodResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
-import { concurrently, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
+import { concurrently, ifFound, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
 import { explainAgent } from "./explain.js";
@@ -102,7 +102,7 @@ async function removeEnd(progress: Progress, end: LinkEnd): Promise<void> {
   await Promise.all(ROOTS.map((type) => deleteAll(progress, end, type)));
   const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
   const gone = (type: ResourceType, selection: Selection): Promise<void> =>
-    waitUntilNone(progress, client, type, { namespace, ...selection }, explain).catch(ignoreUnknownKind);
+    ifFound(waitUntilNone(progress, client, type, { namespace, ...selection }, explain));
   await Promise.all([
     ...ROOTS.map((type) => gone(type, { labelSelector })),
     ...FOLLOWERS.map((type) => gone(type, { filter: isOwned })),
@@ -126,16 +126,7 @@ async function deleteAll(progress: Progress, end: LinkEnd, type: ResourceType): 
 }
 
 async function listOrNone(end: LinkEnd, type: ResourceType, signal: AbortSignal) {
-  try {
-    const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
-    return (await end.client.list(type, { namespace: end.namespace, labelSelector, signal })).items;
-  } catch (error) {
-    ignoreUnknownKind(error);
-    return [];
-  }
-}
-
-/** A cluster whose agent is gone knows none of its kinds. */
-function ignoreUnknownKind(error: unknown): void {
-  if (!isNotFound(error)) throw error;
+  const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
+  const list = await ifFound(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
+  return list?.items ?? [];
 }

@@ -1,6 +1,6 @@
 import { Labels, ResourceSliceResource, TenantResource, VirtualNodeResource } from "../../../agent/api/index.js";
 import { isDeleting, isNotFound, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
-import { waitFor, withLimit, type Progress, type Verdict } from "../../waits/index.js";
+import { ifFound, waitFor, withLimit, type Progress, type Verdict } from "../../waits/index.js";
 import type { LinkEnd } from "./ends.js";
 
 /** Deletions of one `pulumi destroy` begin together: a virtual node that is not being deleted within this time is to stay. */
@@ -51,11 +51,6 @@ async function hasAny(
   signal: AbortSignal,
   labelSelector: Record<string, string> = { [Labels.remoteClusterID]: end.remoteId },
 ): Promise<boolean> {
-  try {
-    const { items } = await end.client.list(type, { namespace: end.namespace, labelSelector, signal });
-    return items.some((object) => !isDeleting(object));
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+  const list = await ifFound(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
+  return list?.items.some((object) => !isDeleting(object)) ?? false;
 }

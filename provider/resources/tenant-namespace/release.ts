@@ -19,7 +19,7 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import type { Peer } from "../../preconditions/index.js";
-import { waitFor, waitUntilNone, withLimit, type Progress } from "../../waits/index.js";
+import { ifFound, waitFor, waitUntilNone, withLimit, type Progress } from "../../waits/index.js";
 import { findTenantNamespace } from "./find.js";
 import { MANAGER } from "./labels.js";
 
@@ -78,13 +78,8 @@ async function namesOf(
   namespace: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  try {
-    const { items } = await client.list(type, { namespace, signal });
-    return items.map(({ metadata }) => `${type.kind} ${metadata?.name ?? ""}`);
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  const list = await ifFound(client.list(type, { namespace, signal }));
+  return (list?.items ?? []).map(({ metadata }) => `${type.kind} ${metadata?.name ?? ""}`);
 }
 
 /** Our agent deletes the ForeignCluster once nothing refers to it; Liqo keeps it with all modules off. Slower than expected is no failure. */

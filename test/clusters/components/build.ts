@@ -63,7 +63,7 @@ async function stagingReplacements(go: string, version: string, folder: string):
   const answer = await run(go, ["mod", "download", "-json", `${KUBERNETES}@${version}`], { cwd: folder });
   const goMod = (JSON.parse(answer) as { GoMod: string }).GoMod;
   const published = version.replace(/^v1\./, "v0.");
-  const staging = readFileSync(goMod, "utf8").matchAll(/^\s*(k8s\.io\/\S+) v0\.0\.0\b/gm);
+  const staging = readFileSync(goMod, "utf8").matchAll(/^\s*(k8s\.io\/\S+) v0\.0\.0(?=\s|$)/gm);
   return [...new Set([...staging].map((match) => match[1] ?? ""))].map(
     (name) => `replace ${name} => ${name} ${published}`,
   );

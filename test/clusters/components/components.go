@@ -1,6 +1,8 @@
 //go:build tools
 
-// Package components pins the programs that the test clusters run, so that one go.mod decides every version.
+// Package components pins the programs that the test clusters run: go.mod decides every version, go.sum every content.
+// Each program is built in a module of its own which requires only its component at the version given here, so go.sum
+// holds the sums of those build graphs too: add to it, do not tidy it.
 package components
 
 import (

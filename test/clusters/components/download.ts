@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs
 import { join } from "node:path";
 import { run, tryRun } from "../support/exec.js";
 import { sha256File } from "../support/files.js";
+import type { Progress } from "../support/progress.js";
 import { architecture, type Component, type Release } from "./catalog.js";
 
 const CONNECT_SECONDS = 3;
@@ -14,7 +15,13 @@ const unreachable = new Set<string>();
  * Fetches a component's official release into `folder` and says whether `program` is there now. False, quickly, where
  * there is no release or its host cannot be reached; a wrong checksum is an error.
  */
-export async function download(component: Component, program: string, version: string, folder: string): Promise<boolean> {
+export async function download(
+  component: Component,
+  program: string,
+  version: string,
+  folder: string,
+  progress: Progress,
+): Promise<boolean> {
   const release = component.release?.(version, architecture(), program);
   if (!release || unreachable.has(new URL(release.url).host)) return false;
   const work = join(folder, `.download.${process.pid}`);
@@ -22,9 +29,13 @@ export async function download(component: Component, program: string, version: s
   try {
     const file = join(work, "release");
     const sums = join(work, "sums");
-    if (!(await fetchTo(release.checksums, sums)) || !(await fetchTo(release.url, file))) return false;
-    await verify(release, file, readFileSync(sums, "utf8"));
-    await unpack(component, program, release, work, folder);
+    // The small file first: it tells quickly whether the host can be reached and has this version.
+    if (!(await fetchTo(release.checksums, sums))) return false;
+    await progress.step(`${program} ${version}: official release`, async () => {
+      if (!(await fetchTo(release.url, file))) return;
+      await verify(release, file, readFileSync(sums, "utf8"));
+      await unpack(component, program, release, work, folder);
+    });
     return existsSync(join(folder, program));
   } finally {
     rmSync(work, { recursive: true, force: true });

@@ -78,10 +78,9 @@ async function obtain(
 ): Promise<void> {
   await withLock(join(folder, ".lock"), `${program} ${version}`, async () => {
     if (existsSync(join(folder, program))) return;
-    if (await progress.step(`${program} ${version}: official release`, () => download(component, program, version, folder)))
-      return;
+    if (await download(component, program, version, folder, progress)) return;
     await progress.step(
-      `${program} ${version}: not to be had as a release here, built from its Go module`,
+      `${program} ${version}: built from its Go module, as no release can be downloaded here`,
       () => build(component, program, version, folder),
       true,
     );

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import type { Backend, Cluster, ClusterNode } from "../backend.js";
+import { ensureTool } from "../components/ensure.js";
 import { run, tryRun } from "../support/exec.js";
 import { readJson, stateFolder, writeAtomically } from "../support/files.js";
 import { which } from "../support/packages.js";
@@ -51,9 +52,13 @@ export const kindBackend: Backend = {
     );
   },
   async status(cluster) {
-    const answer = await tryRun("kubectl", ["--kubeconfig", cluster.kubeconfigPath, "get", "--raw", "/readyz"], {
-      timeout: 10_000,
-    });
+    const answer = await tryRun(
+      await ensureTool("kubectl"),
+      ["--kubeconfig", cluster.kubeconfigPath, "get", "--raw", "/readyz"],
+      {
+        timeout: 10_000,
+      },
+    );
     return { ...cluster, problems: answer.code === 0 ? [] : [`API server does not answer: ${answer.stderr.trim()}`] };
   },
   async loadImage(archive, clusters, progress) {
@@ -93,7 +98,7 @@ async function create(spec: FullSpec): Promise<void> {
   await run("kind", [...args, "--kubeconfig", kubeconfigPath(spec.name)], { input: configuration });
   // Pods may run on the control plane too, as in the local backend.
   const taint = ["taint", "nodes", "--all", "node-role.kubernetes.io/control-plane:NoSchedule-"];
-  await tryRun("kubectl", ["--kubeconfig", kubeconfigPath(spec.name), ...taint]);
+  await tryRun(await ensureTool("kubectl"), ["--kubeconfig", kubeconfigPath(spec.name), ...taint]);
 }
 
 async function describe(spec: FullSpec): Promise<Cluster> {
@@ -102,10 +107,16 @@ async function describe(spec: FullSpec): Promise<Cluster> {
     chmodSync(kubeconfigPath(spec.name), 0o600);
   }
   const config = ["--kubeconfig", kubeconfigPath(spec.name)];
-  const server = await run("kubectl", [...config, "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"]);
+  const server = await run(await ensureTool("kubectl"), [
+    ...config,
+    "config",
+    "view",
+    "-o",
+    "jsonpath={.clusters[0].cluster.server}",
+  ]);
   const template =
     '{range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address} {.spec.podCIDR}{"\\n"}{end}';
-  const nodes = await run("kubectl", [...config, "get", "nodes", "-o", `jsonpath=${template}`]);
+  const nodes = await run(await ensureTool("kubectl"), [...config, "get", "nodes", "-o", `jsonpath=${template}`]);
   return {
     name: spec.name,
     backend: "kind",

@@ -11,13 +11,13 @@ const MOUNT = "/sys/fs/cgroup";
 
 const unified = (): boolean => existsSync(join(MOUNT, "cgroup.controllers"));
 
-/** The hierarchies to work in: the one of cgroup v2, or every mounted controller's of v1. */
+/** The hierarchies in use: the one of cgroup v2, or every mounted one of v1 with the v2 hierarchy that runc adds to. */
 function hierarchies(): string[] {
   if (unified()) return [MOUNT];
   const mounts = readFileSync("/proc/self/mounts", "utf8")
     .split("\n")
     .map((line) => line.split(" "));
-  return mounts.filter((fields) => fields[2] === "cgroup").map((fields) => fields[1] ?? "");
+  return mounts.filter((fields) => fields[2]?.startsWith("cgroup")).map((fields) => fields[1] ?? "");
 }
 
 /** Makes sure of a node's group in every hierarchy. */

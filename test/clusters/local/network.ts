@@ -49,8 +49,22 @@ export async function ensureBridge(): Promise<SharedNetwork> {
   if (!links.has(bridge)) await run("ip", ["link", "add", bridge, "mtu", "1500", "type", "bridge"]);
   await run("ip", ["address", "replace", `${addressIn(subnet, 1)}/24`, "dev", bridge]);
   await run("ip", ["link", "set", bridge, "up"]);
+  await allowForwarding(bridge);
   return { bridge, subnet };
 }
+
+/** Docker makes the host drop what it would forward, which bridged packets count as where br_netfilter is loaded. */
+async function allowForwarding(bridge: string): Promise<void> {
+  const chain = await tryRun("iptables", ["--list-rules", "FORWARD"]);
+  if (!chain.stdout.startsWith("-P FORWARD DROP")) return;
+  const rule = forwardingRule(bridge);
+  if ((await tryRun("iptables", ["--check", ...rule])).code !== 0) await run("iptables", ["--insert", ...rule]);
+}
+
+const forwardingRule = (bridge: string): string[] => [
+  "FORWARD",
+  ...["--in-interface", bridge, "--out-interface", bridge, "--jump", "ACCEPT"],
+];
 
 function freeBridge(links: ReadonlySet<string>): string {
   const name = Array.from({ length: 100 }, (_, i) => `plq${i}`).find((candidate) => !links.has(candidate));
@@ -62,6 +76,7 @@ function freeBridge(links: ReadonlySet<string>): string {
 export async function removeBridge(): Promise<void> {
   const record = readJson<NetworkRecord>(recordPath());
   if (!record) return;
+  await tryRun("iptables", ["--delete", ...forwardingRule(record.bridge)]);
   if ((await linkNames()).has(record.bridge)) await run("ip", ["link", "delete", record.bridge]);
   await removeFolders(record.createdFolders);
   rmSync(recordPath(), { force: true });
@@ -71,7 +86,7 @@ export async function removeBridge(): Promise<void> {
 export async function ensureNodeNetwork(record: ClusterRecord, node: NodeRecord): Promise<void> {
   const netns = netnsName(node.name);
   const host = hostInterface(node.name);
-  if (!existsSync(netnsPath(node.name))) await run("ip", ["netns", "add", netns]);
+  await ensureNetns(node.name);
   const inside = (args: string[]): Promise<string> => run("ip", ["-n", netns, ...args]);
   if ((await tryRun("ip", ["-n", netns, "link", "show", NODE_INTERFACE])).code !== 0) {
     await tryRun("ip", ["link", "delete", host]);
@@ -90,6 +105,14 @@ export async function ensureNodeNetwork(record: ClusterRecord, node: NodeRecord)
   // Answers between two pods of one node must pass the node's connection tracking, or Services break for them.
   await inNetns(node.name, "sysctl", ["-qe", "-w", "net.bridge.bridge-nf-call-iptables=1"]);
   await inNetns(node.name, "nft", ["-f", "-"], masquerading(record, node));
+}
+
+async function ensureNetns(node: string): Promise<void> {
+  const netns = netnsName(node);
+  if ((await tryRun("ip", ["-n", netns, "link", "show", "lo"])).code === 0) return;
+  // Its file alone is there when its making was cut short.
+  if (existsSync(netnsPath(node))) await run("ip", ["netns", "delete", netns]);
+  await run("ip", ["netns", "add", netns]);
 }
 
 /** What ordinary CNIs do: pods appear with their node's address outside the cluster's pod network. */

@@ -109,6 +109,34 @@ describe("the control plane of two clusters", function () {
     expect(after?.data).to.deep.equal(before?.data);
   });
 
+  it("carries a renewed certificate to the consumer", async () => {
+    const identity = { name: controlPlaneIdentityName(provider.id), namespace: tenantNamespaceName(provider.id) };
+    const used = (await consumer.client.get(IdentityResource, identity))?.spec.authParams?.signedCRT;
+    const namespace = tenantNamespaceName(consumer.id);
+    // What is stored for another key is no answer; certificates tell their time in seconds.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const stored = { name: remoteCertificateSecretName(), namespace };
+    const other = Buffer.from(provider.server.authority.certificate).toString("base64");
+    await provider.client.mergePatch(SecretResource, stored, { data: { certificate: other } });
+    const touched = { metadata: { annotations: { touched: "1" } } };
+    await provider.client.mergePatch(TenantResource, { name: consumer.id, namespace }, touched);
+    const renewed = await waitForObject(
+      consumer.client,
+      IdentityResource,
+      identity,
+      "a new certificate",
+      ({ spec }) => spec.authParams?.signedCRT !== used,
+    );
+    const secret = { name: kubeconfigSecretName(identity.name), namespace: identity.namespace };
+    await waitForObject(consumer.client, SecretResource, secret, "it", ({ data }) =>
+      Buffer.from(data?.["kubeconfig"] ?? "", "base64")
+        .toString()
+        .includes(renewed.spec.authParams?.signedCRT ?? "-"),
+    );
+    // Replication goes on with it.
+    await requestSlice(consumer, provider, { cpu: "7" });
+  });
+
   it("withdraws a drained tenant's rights, and gives them back", async () => {
     const tenant = { name: consumer.id, namespace: tenantNamespaceName(consumer.id) };
     await provider.client.mergePatch(TenantResource, tenant, { spec: { tenantCondition: "Drained" } });

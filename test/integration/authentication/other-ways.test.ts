@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import http from "node:http";
+import net, { type AddressInfo } from "node:net";
 import { expect } from "chai";
 import {
   Annotations,
@@ -103,6 +106,36 @@ describe("peerings of other kinds", function () {
     await waitUntilGone(b.client, TenantResource, { name: "my-tenant", namespace: onProvider });
     // Made by hand, removed by hand.
     expect(await b.client.delete(RoleBindingResource, binding)).to.equal(true);
+  });
+
+  it("peers through an HTTP CONNECT proxy, as in-band peering does", async () => {
+    let tunnels = 0;
+    const proxy = http.createServer().on("connect", (request, socket, head) => {
+      tunnels += 1;
+      // Whatever was asked for: the provider's API server.
+      const upstream = net.connect(Number(new URL(b.server.url).port), "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 OK\r\n\r\n");
+        upstream.write(head);
+        socket.pipe(upstream).pipe(socket);
+      });
+      for (const end of [socket, upstream])
+        end.on("error", () => [socket, upstream].forEach((other) => other.destroy()));
+    });
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    try {
+      await authenticate(a, b, url);
+      await requestSlice(a, b, { cpu: "1" });
+      await waitForApiServer("Established");
+      const foreign = await a.client.get(ForeignClusterResource, { name: b.id });
+      expect(foreign?.status?.foreignProxyUrl).to.equal(url);
+      expect(tunnels).to.be.greaterThan(0);
+      await unpeer(a, b);
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+    }
   });
 
   it("tells within seconds that a provider's API server is gone, and can be left once it is declared gone for good", async () => {

@@ -117,8 +117,9 @@ export async function forgeTenant(consumer: ControlPlane, signature: string): Pr
 }
 
 /** The whole handshake: when it ends, the consumer holds an identity. */
-export async function authenticate(consumer: ControlPlane, provider: ControlPlane): Promise<void> {
+export async function authenticate(consumer: ControlPlane, provider: ControlPlane, proxyURL?: string): Promise<void> {
   const tenant = await forgeTenant(consumer, await exchangeNonce(consumer, provider));
+  if (proxyURL) tenant.spec.proxyURL = proxyURL;
   await provider.client.apply(TenantResource, tenant, MANAGER);
   const accepted = await waitForObject(
     provider.client,

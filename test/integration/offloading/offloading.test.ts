@@ -268,7 +268,7 @@ describe("offloading controllers against a real API server", function () {
       [ClusterRoleBindingResource, { name: "liqo-node-provider" }],
       [NamespaceMapResource, VIRTUAL_NODE],
     ] as const) {
-      expect(await client.get<object>(type as never, id), type.kind).to.equal(undefined);
+      expect(await client.get<object>(type, id), type.kind).to.equal(undefined);
     }
   });
 

@@ -22,6 +22,7 @@ import {
   RoleBindingResource,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { unlessGone } from "../unless-gone.js";
 import { isManagedBy, managingMap, remoteNamespaceOf, roleBindingOf } from "./mapping.js";
 
 type Mapping = Record<string, { remoteNamespace?: string; phase?: NamespaceMapPhase }>;
@@ -148,7 +149,8 @@ export function namespaceMapController(context: ControllerContext): Controller {
     await writeStatus(map, remaining);
     // The deletion of each namespace brings the next pass.
     if (Object.keys(remaining).length > 0) return;
-    await removeFinalizer(client, NamespaceMapResource, maps.get(keyOf(map)) ?? map, Finalizers.namespaceMap);
+    const last = maps.get(keyOf(map)) ?? map;
+    await unlessGone(removeFinalizer(client, NamespaceMapResource, last, Finalizers.namespaceMap));
   }
 
   async function writeStatus(map: NamespaceMap, currentMapping: Mapping): Promise<void> {
@@ -157,14 +159,15 @@ export function namespaceMapController(context: ControllerContext): Controller {
     const { name = "", namespace } = map.metadata;
     const removed = Object.keys(before).filter((local) => !currentMapping[local]);
     const patch = { ...currentMapping, ...Object.fromEntries(removed.map((local) => [local, null])) };
-    maps.observe(
-      await client.mergePatch(
+    const updated = await unlessGone(
+      client.mergePatch(
         NamespaceMapResource,
         { name, namespace },
         { status: { currentMapping: patch } },
         { subresource: "status" },
       ),
     );
+    if (updated) maps.observe(updated);
   }
 
   function managingMapOf(namespace = ""): string[] {

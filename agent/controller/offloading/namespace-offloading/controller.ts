@@ -23,6 +23,7 @@ import {
 import type { ControllerContext } from "../../context.js";
 import { virtualClusterNodes } from "../informers.js";
 import { isDeadPeer } from "../peer-state.js";
+import { unlessGone } from "../unless-gone.js";
 import { remoteNamespaceName } from "./remote-name.js";
 import { selectedClusters } from "./selection.js";
 import { clusterConditions, offloadingPhase, type ClusterState } from "./status.js";
@@ -86,9 +87,9 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
         if (isEnding || map.spec.desiredMapping?.[namespace] === remote) return map;
         const { name = "", namespace: tenant } = map.metadata;
         const patch = { spec: { desiredMapping: { [namespace]: remote ?? null } } };
-        const updated = await client.mergePatch(NamespaceMapResource, { name, namespace: tenant }, patch);
-        maps.observe(updated);
-        return updated;
+        const updated = await unlessGone(client.mergePatch(NamespaceMapResource, { name, namespace: tenant }, patch));
+        if (updated) maps.observe(updated);
+        return updated ?? map;
       }),
     );
   }
@@ -97,7 +98,8 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     const namespace = namespaces.get(name);
     if (!namespace || (namespace.metadata?.labels?.[Labels.schedulingEnabled] === "true") === enabled) return;
     const labels = { [Labels.schedulingEnabled]: enabled ? "true" : null };
-    namespaces.observe(await client.mergePatch(NamespaceResource, { name }, { metadata: { labels } }));
+    const updated = await unlessGone(client.mergePatch(NamespaceResource, { name }, { metadata: { labels } }));
+    if (updated) namespaces.observe(updated);
   }
 
   async function finish(offloading: NamespaceOffloading): Promise<void> {
@@ -120,7 +122,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     // Each change of a map's status brings the next pass.
     if (remaining.length > 0) return;
     const last = offloadings.get(keyOf(offloading)) ?? offloading;
-    await removeFinalizer(client, NamespaceOffloadingResource, last, Finalizers.namespaceOffloading);
+    await unlessGone(removeFinalizer(client, NamespaceOffloadingResource, last, Finalizers.namespaceOffloading));
   }
 
   async function writeStatus(
@@ -137,7 +139,8 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     };
     if (isDeepStrictEqual(status, offloading.status)) return;
     const latest = offloadings.get(keyOf(offloading)) ?? offloading;
-    offloadings.observe(await client.replaceStatus(NamespaceOffloadingResource, { ...latest, status }));
+    const updated = await unlessGone(client.replaceStatus(NamespaceOffloadingResource, { ...latest, status }));
+    if (updated) offloadings.observe(updated);
   }
 
   const all = (): string[] => offloadings.list().map(keyOf);
@@ -149,6 +152,9 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       const key = `${metadata?.name ?? ""}/${Names.namespaceOffloading}`;
       return offloadings.get(key) ? [key] : [];
     })
+    .watch(foreignClusters, (_foreignCluster, event) =>
+      event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : all(),
+    )
     .watch(maps, (map) => (isSource(map) ? all() : []));
 }
 

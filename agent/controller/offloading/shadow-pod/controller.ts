@@ -11,6 +11,7 @@ import { Controller, isAlreadyExists, isDeleting, messageOf, PodResource } from 
 import type { ControllerContext } from "../../context.js";
 import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
+import { unlessGone } from "../unless-gone.js";
 import { metadataPatch, podOf } from "./pod.js";
 
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
@@ -55,7 +56,10 @@ export function shadowPodController(context: ControllerContext): Controller {
     const patch = isDeleting(pod) ? undefined : metadataPatch(shadow, pod);
     if (!patch) return;
     try {
-      pods.observe(await client.mergePatch(PodResource, nameOf(pod), patch, { fieldManager: FIELD_MANAGER }));
+      const updated = await unlessGone(
+        client.mergePatch(PodResource, nameOf(pod), patch, { fieldManager: FIELD_MANAGER }),
+      );
+      if (updated) pods.observe(updated);
     } catch (error) {
       events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `cannot update the pod: ${messageOf(error)}`);
       throw error;
@@ -66,7 +70,10 @@ export function shadowPodController(context: ControllerContext): Controller {
     const phase = pod.status?.phase as ShadowPodPhase | undefined;
     if (!phase || shadow.status?.phase === phase) return;
     const patch = { status: { phase } };
-    shadowPods.observe(await client.mergePatch(ShadowPodResource, nameOf(shadow), patch, { subresource: "status" }));
+    const updated = await unlessGone(
+      client.mergePatch(ShadowPodResource, nameOf(shadow), patch, { subresource: "status" }),
+    );
+    if (updated) shadowPods.observe(updated);
   }
 
   /** The garbage collector does the same, but only some time after a kind was installed does it know of it. */

@@ -35,6 +35,7 @@ import type { ControllerContext } from "../../context.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { isNodeReady, offloadedPods, virtualClusterNodes, virtualKubeletPods } from "../informers.js";
 import { isDeadPeer } from "../peer-state.js";
+import { unlessGone } from "../unless-gone.js";
 import { clusterRoleBindingOf, namespaceMapOf, serviceAccountOf } from "./access.js";
 import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
 import { cordon, evictPods } from "./drain.js";
@@ -137,7 +138,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
       deleteNamespaceMap(virtualNode),
     ]);
     const last = virtualNodes.get(keyOf(virtualNode)) ?? virtualNode;
-    await removeFinalizer(client, VirtualNodeResource, last, Finalizers.virtualNode);
+    await unlessGone(removeFinalizer(client, VirtualNodeResource, last, Finalizers.virtualNode));
   }
 
   /** True once no pod is left on the Node. */
@@ -145,7 +146,9 @@ export function virtualNodeController(context: ControllerContext): Controller {
     await cordon(client, node);
     const deadline = drainDeadline(virtualNode);
     const isOverdue = Date.now() >= deadline.getTime();
-    const isDead = isDeadPeer(foreignClusters.get(virtualNode.spec.clusterID ?? ""));
+    // A drain does not wait for a cluster that nothing is known of any more.
+    const foreignCluster = foreignClusters.get(virtualNode.spec.clusterID ?? "");
+    const isDead = !foreignCluster || isDeadPeer(foreignCluster);
     const progress = await evictPods(client, node.metadata?.name ?? "", { force: isDead || isOverdue });
     if (isOverdue && progress.remaining.length > 0) {
       events.warning(
@@ -213,9 +216,10 @@ export function virtualNodeController(context: ControllerContext): Controller {
     const conditions = changed.reduce<VirtualNodeCondition[]>(withCondition, before ?? []);
     if (isDeepStrictEqual(before, conditions)) return;
     const patch = { status: { conditions } };
-    virtualNodes.observe(
-      await client.mergePatch(VirtualNodeResource, nameOf(latest), patch, { subresource: "status" }),
+    const updated = await unlessGone(
+      client.mergePatch(VirtualNodeResource, nameOf(latest), patch, { subresource: "status" }),
     );
+    if (updated) virtualNodes.observe(updated);
   }
 
   const byName = (name: string | undefined): string[] =>

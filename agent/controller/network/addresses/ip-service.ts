@@ -1,0 +1,36 @@
+import type { EndpointSlice } from "kubernetes-types/discovery/v1";
+import type { Service } from "kubernetes-types/core/v1";
+import { IPResource, type IP } from "../../../api/index.js";
+import { EndpointSliceResource, ServiceResource, ownerReference, type KubeClient } from "../../../runtime/index.js";
+import { FIELD_MANAGER } from "../constants.js";
+
+/** The Service and the EndpointSlice that an IP's `serviceTemplate` asks for, both of the IP's name (network specification, §4). */
+export async function applyIPService(client: KubeClient, ip: IP): Promise<void> {
+  const [service, slice] = ipServiceObjects(ip);
+  await client.apply(ServiceResource, service, { fieldManager: FIELD_MANAGER });
+  await client.apply(EndpointSliceResource, slice, { fieldManager: FIELD_MANAGER });
+}
+
+export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {
+  const { metadata, spec } = ip.spec.serviceTemplate ?? {};
+  const { name = "", namespace = "" } = ip.metadata;
+  const identity = { name, namespace, ownerReferences: [ownerReference(IPResource, ip)] };
+  // No selector: Kubernetes would replace the endpoints by pods.
+  const { selector: _selector, ...serviceSpec } = spec ?? {};
+  return [
+    {
+      metadata: { ...identity, labels: metadata?.labels, annotations: metadata?.annotations },
+      spec: serviceSpec,
+    },
+    {
+      metadata: { ...identity, labels: { ...metadata?.labels, "kubernetes.io/service-name": name } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: [ip.spec.ip], conditions: { ready: true } }],
+      ports: (spec?.ports ?? []).map((port) => ({
+        name: port.name ?? "",
+        protocol: port.protocol ?? "TCP",
+        port: typeof port.targetPort === "number" ? port.targetPort : port.port,
+      })),
+    },
+  ];
+}

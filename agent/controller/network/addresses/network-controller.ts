@@ -1,0 +1,83 @@
+import {
+  Annotations,
+  Finalizers,
+  Labels,
+  NetworkResource,
+  canonicalCidr,
+  normalizeCidrs,
+  type Network,
+} from "../../../api/index.js";
+import { Controller, addFinalizer, hasFinalizer, isDeleting, keyOf, messageOf, removeFinalizer } from "../../../runtime/index.js";
+import type { ControllerContext } from "../../context.js";
+import { chooseRange, type HeldRange } from "./allocation.js";
+import type { Lock } from "./lock.js";
+
+/**
+ * Gives each Network its range (network specification, §2). Watches Networks; owns their finalizer; writes `status.cidr`,
+ * once. The Networks are the only record of what is in use: they are listed anew before each choice.
+ */
+export function networkController(context: ControllerContext, lock: Lock): Controller {
+  const { client, informers, logger } = context;
+  const networks = informers.for(NetworkResource);
+  const recorder = context.recorder("network-controller");
+  const controller = new Controller({
+    name: "network",
+    workers: 1,
+    logger,
+    reconcile: async (key) => {
+      const network = networks.get(key);
+      if (!network) return;
+      if (isDeleting(network)) {
+        // Released by being gone: what is deleted is no longer counted.
+        if (hasFinalizer(network, Finalizers.network)) {
+          await removeFinalizer(client, NetworkResource, network, Finalizers.network);
+        }
+        return;
+      }
+      const isPreinstalled = network.metadata.annotations?.[Annotations.preinstalled] === "true";
+      if (!isPreinstalled && !hasFinalizer(network, Finalizers.network)) {
+        networks.observe(await addFinalizer(client, NetworkResource, network, Finalizers.network));
+        controller.enqueue(key);
+        return;
+      }
+      if (network.status?.cidr) return;
+      await lock.run(() => allocate(context, key)).catch((error: unknown) => {
+        recorder.warning(NetworkResource, network, "RangeNotAllocated", messageOf(error));
+        throw error;
+      });
+    },
+  });
+  controller.watch(networks, function* (network, event) {
+    yield keyOf(network);
+    // What has become free may be what another one waits for.
+    if (event.type === "deleted") for (const other of networks.list()) if (!other.status?.cidr) yield keyOf(other);
+  });
+  return controller;
+}
+
+async function allocate({ client, informers, config, logger }: ControllerContext, key: string): Promise<void> {
+  const { items } = await client.list(NetworkResource);
+  const network = items.find((candidate) => keyOf(candidate) === key);
+  if (!network || isDeleting(network) || network.status?.cidr) return;
+  const requested = normalizeCidrs(network.spec.cidr)[0] ?? "";
+  const held = items.filter((other) => other !== network && !isDeleting(other)).flatMap(heldBy);
+  const cidr = chooseRange({ cidr: requested, immutable: isImmutable(network), shared: isShared(network) }, held, config.ipamPools);
+  const updated = await client.replaceStatus(NetworkResource, { ...network, status: { cidr } });
+  informers.for(NetworkResource).observe(updated);
+  logger.info({ network: key, requested, cidr }, "range allocated");
+}
+
+/** A fixed range counts before it is confirmed: those that can move must make way. */
+function heldBy(network: Network): HeldRange[] {
+  const cidr = network.status?.cidr ?? (isImmutable(network) ? canonicalCidr(network.spec.cidr) : undefined);
+  return cidr ? [{ cidr, shared: isShared(network) }] : [];
+}
+
+function isImmutable({ metadata }: Network): boolean {
+  const value = metadata.labels?.[Labels.networkNotRemapped];
+  return value !== undefined && value !== "false";
+}
+
+function isShared({ metadata }: Network): boolean {
+  return metadata.labels?.[Labels.networkShared] === "true";
+}

@@ -1,0 +1,51 @@
+import {
+  GatewayClientResource,
+  GatewayServerResource,
+  Labels,
+  Names,
+  WgGatewayClientResource,
+  WgGatewayClientTemplateResource,
+  WgGatewayServerResource,
+  WgGatewayServerTemplateResource,
+  type CustomResource,
+  type GatewayClient,
+  type GatewayServer,
+  type ObjectReference,
+  type WgGatewayClient,
+  type WgGatewayServer,
+} from "../../../api/index.js";
+
+/** What differs between the server's and the client's side of a link. */
+export interface GatewayKinds<G extends Gateway, W extends Workload> {
+  gateway: CustomResource<G>;
+  workload: CustomResource<W>;
+  templateRef: (gateway: G) => ObjectReference | undefined;
+  defaultTemplate: string;
+  /** The status field that names the workload. */
+  workloadRefField: "serverRef" | "clientRef";
+}
+
+export type Gateway = GatewayServer | GatewayClient;
+export type Workload = WgGatewayServer | WgGatewayClient;
+
+export const SERVER: GatewayKinds<GatewayServer, WgGatewayServer> = {
+  gateway: GatewayServerResource,
+  workload: WgGatewayServerResource,
+  templateRef: ({ spec }) => spec.serverTemplateRef,
+  defaultTemplate: Names.gatewayServerTemplate,
+  workloadRefField: "serverRef",
+};
+
+export const CLIENT: GatewayKinds<GatewayClient, WgGatewayClient> = {
+  gateway: GatewayClientResource,
+  workload: WgGatewayClientResource,
+  templateRef: ({ spec }) => spec.clientTemplateRef,
+  defaultTemplate: Names.gatewayClientTemplate,
+  workloadRefField: "clientRef",
+};
+
+export const TEMPLATES = [WgGatewayServerTemplateResource, WgGatewayClientTemplateResource] as const;
+
+export function remoteClusterOf(object: { metadata: { labels?: Record<string, string> } }): string | undefined {
+  return object.metadata.labels?.[Labels.remoteClusterID];
+}

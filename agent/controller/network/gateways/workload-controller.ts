@@ -1,0 +1,199 @@
+import type { Pod, Secret } from "kubernetes-types/core/v1";
+import { Finalizers, LabelValues, Labels, gatewayClusterRoleBindingName, gatewayResourceName } from "../../../api/index.js";
+import {
+  ClusterRoleBindingResource,
+  Controller,
+  DeploymentResource,
+  PodResource,
+  SecretResource,
+  ServiceAccountResource,
+  ServiceResource,
+  addFinalizer,
+  hasFinalizer,
+  isDeleting,
+  isInvalid,
+  isNotFound,
+  keyOf,
+  messageOf,
+  removeFinalizer,
+  type DeepPartial,
+  type KubeObject,
+  type ResourceType,
+} from "../../../runtime/index.js";
+import type { ControllerContext } from "../../context.js";
+import { FIELD_MANAGER } from "../constants.js";
+import { physicalNodes } from "../nodes.js";
+import { AppliedMemory } from "./applied.js";
+import { gatewayEndpoint, internalEndpointOf } from "./endpoint.js";
+import { KEY_SECRET_SELECTOR, keySecretLabels, keySecretProblem } from "./key-secret.js";
+import { remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
+import { sameJson } from "./same-json.js";
+import { WorkloadManifests } from "./workload-manifests.js";
+
+/** Selects the pods, Deployments and Services of gateways. */
+export const GATEWAY_SELECTOR = `${Labels.networkingComponent}=${LabelValues.gatewayComponent}`;
+
+/** How soon to look again for a key Secret that a person has named but not made: without our labels it cannot be watched. */
+const MISSING_SECRET_RETRY_MS = 1_000;
+
+/**
+ * WgGatewayServers or WgGatewayClients (network specification, §5.2 to §5.5): makes ServiceAccount, ClusterRoleBinding, key
+ * Secret, Deployment and, for servers, Service; writes the status from pods, Service and nodes. Owns the ClusterRoleBinding by a
+ * finalizer, all else by owner references.
+ */
+export function workloadController<G extends Gateway, W extends Workload>(
+  context: ControllerContext,
+  kinds: GatewayKinds<G, W>,
+): Controller {
+  const { client, informers, logger } = context;
+  const workloads = informers.for(kinds.workload);
+  const deployments = informers.for(DeploymentResource, { labelSelector: GATEWAY_SELECTOR });
+  const services = informers.for(ServiceResource, { labelSelector: GATEWAY_SELECTOR });
+  const pods = informers.for(PodResource, { labelSelector: GATEWAY_SELECTOR });
+  const secrets = informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR });
+  const nodes = physicalNodes(context);
+  const recorder = context.recorder("gateway-controller");
+  const applied = new AppliedMemory();
+
+  const controller = new Controller({
+    name: `gateway-${kinds.workload.kind}`,
+    logger,
+    reconcile: async (key) => {
+      const workload = workloads.get(key);
+      if (!workload) return;
+      if (isDeleting(workload)) return release(workload);
+      if (!hasFinalizer(workload, Finalizers.gatewayClusterRoleBinding)) {
+        workloads.observe(await addFinalizer(client, kinds.workload, workload, Finalizers.gatewayClusterRoleBinding));
+        // Continues with the event of this very change.
+        return controller.enqueue(key);
+      }
+      const manifests = new WorkloadManifests(kinds, workload);
+      const secret = await ensureSecret(workload, manifests);
+      await Promise.all([
+        applyOnce("serviceaccount", ServiceAccountResource, manifests.serviceAccount(), workload),
+        applyOnce("binding", ClusterRoleBindingResource, manifests.clusterRoleBinding(), workload),
+        applyService(manifests),
+        secret ? applyDeployment(manifests) : undefined,
+      ]);
+      await writeStatus(workload, secret);
+      return secret ? undefined : { requeueAfterMs: MISSING_SECRET_RETRY_MS };
+    },
+  });
+  const ofGateway = ({ metadata }: KubeObject): string[] => {
+    const name = metadata?.labels?.[Labels.gatewayName];
+    return name ? [keyOf({ metadata: { name, namespace: metadata?.namespace } })] : [];
+  };
+  controller.watch(workloads);
+  controller.watch(deployments, ofGateway);
+  controller.watch(services, ofGateway);
+  controller.watch(pods, ofGateway);
+  controller.watch(secrets, ({ metadata }) => workloads.inNamespace(metadata?.namespace ?? "").map(keyOf));
+  controller.watch(nodes, function* (_node, event) {
+    if (event.type === "updated" && sameJson(readiness(event.old), readiness(event.object))) return;
+    for (const workload of workloads.list()) yield keyOf(workload);
+  });
+  return controller;
+
+  async function release(workload: W): Promise<void> {
+    const { name = "", namespace = "" } = workload.metadata;
+    await client.delete(ClusterRoleBindingResource, { name: gatewayClusterRoleBindingName(namespace, name) });
+    if (hasFinalizer(workload, Finalizers.gatewayClusterRoleBinding)) {
+      await removeFinalizer(client, kinds.workload, workload, Finalizers.gatewayClusterRoleBinding).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    }
+  }
+
+  /** The gateway's key Secret; undefined while the one that its spec names cannot be used. */
+  async function ensureSecret(workload: W, manifests: WorkloadManifests<G, W>): Promise<Secret | undefined> {
+    const { name: gatewayName = "", namespace = "" } = workload.metadata;
+    const remoteClusterID = remoteClusterOf(workload) ?? "";
+    const name = workload.spec.secretRef?.name || gatewayResourceName(gatewayName);
+    const present = secrets.find(namespace, name) ?? (await client.get(SecretResource, { name, namespace }));
+    if (!present && name === gatewayResourceName(gatewayName)) {
+      return client.create(SecretResource, manifests.keySecret(), { fieldManager: FIELD_MANAGER });
+    }
+    const problem = present ? keySecretProblem(present, remoteClusterID) : "there is no such Secret";
+    if (problem || !present) {
+      recorder.warning(kinds.workload, workload, "KeysUnusable", `key Secret ${namespace}/${name}: ${problem}`);
+      return undefined;
+    }
+    const labels = keySecretLabels(remoteClusterID);
+    if (Object.entries(labels).every(([label, value]) => present.metadata?.labels?.[label] === value)) return present;
+    return client.mergePatch(SecretResource, { name, namespace }, { metadata: { labels } });
+  }
+
+  async function applyDeployment(manifests: WorkloadManifests<G, W>): Promise<void> {
+    const wish = manifests.deployment();
+    const key = `deployment|${keyOf(wish)}`;
+    if (applied.isCurrent(key, wish, deployments.get(keyOf(wish)))) return;
+    try {
+      const result = await client.apply(DeploymentResource, wish, { fieldManager: FIELD_MANAGER });
+      applied.remember(key, wish, result);
+      deployments.observe(result);
+    } catch (error) {
+      if (!isInvalid(error) || !messageOf(error).includes("immutable")) throw error;
+      // A selector cannot be changed: the Deployment's deletion leads back here.
+      const { name = "", namespace } = wish.metadata ?? {};
+      await client.delete(DeploymentResource, { name, namespace });
+    }
+  }
+
+  async function applyService(manifests: WorkloadManifests<G, W>): Promise<void> {
+    const wish = manifests.service();
+    if (!wish) return;
+    const key = `service|${keyOf(wish)}`;
+    // Services have no generation: drift is seen by comparing what matters.
+    if (applied.isCurrent(key, wish, services.get(keyOf(wish)))) return;
+    const result = await client.apply(ServiceResource, wish, { fieldManager: FIELD_MANAGER });
+    applied.remember(key, wish, result);
+    services.observe(result);
+  }
+
+  /** For objects that are not watched: written once for each workload and each wish. */
+  async function applyOnce<T extends KubeObject>(what: string, type: ResourceType<T>, wish: T, owner: W): Promise<void> {
+    const key = `${what}|${keyOf(wish)}`;
+    const marker = { metadata: { uid: owner.metadata.uid } };
+    if (applied.isCurrent(key, wish, marker)) return;
+    await client.apply(type, wish as DeepPartial<T>, { fieldManager: FIELD_MANAGER });
+    applied.remember(key, wish, marker);
+  }
+
+  async function writeStatus(workload: W, secret: Secret | undefined): Promise<void> {
+    const { name = "", namespace = "" } = workload.metadata;
+    const pod = activePod(pods.inNamespace(namespace), name);
+    const serviceName = new WorkloadManifests(kinds, workload).service()?.metadata?.name;
+    const service = serviceName ? services.find(namespace, serviceName) : undefined;
+    const endpoint = service ? gatewayEndpoint(service, pod, nodes.list()) : undefined;
+    const internalEndpoint = internalEndpointOf(pod);
+    const status = {
+      // What is not known at the moment stays as it was: a pod that restarts does not make others forget.
+      ...workload.status,
+      ...(secret ? { secretRef: { name: secret.metadata?.name, namespace } } : {}),
+      ...(internalEndpoint ? { internalEndpoint } : {}),
+      ...(endpoint ? { endpoint } : {}),
+    };
+    if (sameJson(status, workload.status)) return;
+    workloads.observe(await client.replaceStatus(kinds.workload, { ...workload, status }));
+  }
+}
+
+/** The pod that serves the link: labelled active and not ending; the youngest of several. */
+export function activePod(pods: readonly Pod[], gatewayName: string): Pod | undefined {
+  return pods
+    .filter(
+      (pod) =>
+        pod.metadata?.labels?.[Labels.gatewayName] === gatewayName &&
+        pod.metadata.labels[Labels.gatewayActive] === "true" &&
+        !isDeleting(pod) &&
+        pod.status?.podIP !== undefined &&
+        pod.status.phase !== "Failed" &&
+        pod.status.phase !== "Succeeded",
+    )
+    .sort((a, b) => (b.metadata?.creationTimestamp ?? "").localeCompare(a.metadata?.creationTimestamp ?? ""))[0];
+}
+
+function readiness(node: { status?: { conditions?: { type: string; status: string }[]; addresses?: object[] } }): object {
+  const { conditions = [], addresses = [] } = node.status ?? {};
+  return { ready: conditions.find(({ type }) => type === "Ready")?.status, addresses };
+}

@@ -1,0 +1,84 @@
+import type { Deployment } from "kubernetes-types/apps/v1";
+import type { Secret, Service, ServiceAccount } from "kubernetes-types/core/v1";
+import type { ObjectMeta } from "kubernetes-types/meta/v1";
+import type { ClusterRoleBinding } from "kubernetes-types/rbac/v1";
+import {
+  LabelValues,
+  Labels,
+  Names,
+  gatewayClusterRoleBindingName,
+  gatewayResourceName,
+} from "../../../api/index.js";
+import { ownerReference } from "../../../runtime/index.js";
+import { keySecretLabels, newKeyPair } from "./key-secret.js";
+import { remoteClusterOf, type GatewayKinds, type Gateway, type Workload } from "./kinds.js";
+
+/** Everything that a gateway runs by (network specification, §5.2); all but the ClusterRoleBinding is owned by it. */
+export class WorkloadManifests<G extends Gateway, W extends Workload> {
+  private readonly name: string;
+  private readonly namespace: string;
+  private readonly owned: ObjectMeta;
+
+  constructor(
+    kinds: GatewayKinds<G, W>,
+    private readonly workload: W,
+  ) {
+    this.name = workload.metadata.name ?? "";
+    this.namespace = workload.metadata.namespace ?? "";
+    const ownerReferences = [ownerReference(kinds.workload, workload)];
+    this.owned = { namespace: this.namespace, labels: this.labels(), ownerReferences };
+  }
+
+  serviceAccount(): ServiceAccount {
+    return { metadata: { ...this.owned, name: this.name } };
+  }
+
+  clusterRoleBinding(): ClusterRoleBinding {
+    return {
+      metadata: {
+        name: gatewayClusterRoleBindingName(this.namespace, this.name),
+        labels: { [Labels.gatewayName]: this.name, [Labels.gatewayNamespace]: this.namespace },
+      },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: Names.gatewayRole },
+      subjects: [{ kind: "ServiceAccount", name: this.name, namespace: this.namespace }],
+    };
+  }
+
+  /** A new key pair, under the name of generated ones. */
+  keySecret(): Secret {
+    const labels = { ...this.labels(), ...keySecretLabels(remoteClusterOf(this.workload) ?? "") };
+    return { metadata: { ...this.owned, name: gatewayResourceName(this.name), labels }, type: "Opaque", data: newKeyPair() };
+  }
+
+  deployment(): Deployment {
+    const { metadata, spec } = this.workload.spec.deployment;
+    return { metadata: this.merged(metadata), spec };
+  }
+
+  /** Servers only. */
+  service(): Service | undefined {
+    if (!("service" in this.workload.spec)) return undefined;
+    const { metadata, spec } = this.workload.spec.service;
+    return { metadata: this.merged(metadata), spec };
+  }
+
+  private merged(metadata: ObjectMeta | undefined): ObjectMeta {
+    return {
+      ...this.owned,
+      name: metadata?.name ?? gatewayResourceName(this.name),
+      labels: { ...metadata?.labels, ...this.labels() },
+      annotations: metadata?.annotations,
+    };
+  }
+
+  /** By these, gateways are found whatever the template says. */
+  private labels(): Record<string, string> {
+    const remoteClusterID = remoteClusterOf(this.workload);
+    return {
+      [Labels.networkingComponent]: LabelValues.gatewayComponent,
+      [Labels.gatewayName]: this.name,
+      [Labels.gatewayNamespace]: this.namespace,
+      ...(remoteClusterID ? { [Labels.remoteClusterID]: remoteClusterID } : {}),
+    };
+  }
+}

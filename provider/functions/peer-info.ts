@@ -1,0 +1,170 @@
+import {
+  ConfigurationResource,
+  ForeignClusterResource,
+  GatewayClientResource,
+  GatewayServerResource,
+  normalizeCidrs,
+  ResourceSliceResource,
+  VirtualNodeResource,
+  type Configuration,
+  type ForeignCluster,
+  type GatewayClient,
+  type GatewayServer,
+  type ResourceSlice,
+  type VirtualNode,
+} from "../../agent/api/index.js";
+import { Labels, LabelValues } from "../../agent/api/labels.js";
+import { NodeResource } from "../../agent/runtime/core-resources.js";
+import type { KubeClient } from "../../agent/runtime/kube-client.js";
+import type { Node } from "kubernetes-types/core/v1";
+import type { PeerInfo } from "./info-schema.js";
+import { moduleAlerts, moduleHealth } from "./module-health.js";
+
+/** Everything in a cluster from which peers are told. */
+interface Sources {
+  configurations: Configuration[];
+  servers: GatewayServer[];
+  clients: GatewayClient[];
+  slices: ResourceSlice[];
+  virtualNodes: VirtualNode[];
+  nodes: Node[];
+}
+
+/**
+ * What Liqo's `info peer` tells, by cluster ID.
+ *
+ * @throws Error naming the peers that there are when one asked for is none
+ */
+export async function readPeerInfo(
+  client: KubeClient,
+  clusterIDs: string[],
+  signal: AbortSignal,
+): Promise<Record<string, PeerInfo>> {
+  const { items: foreign } = await client.list(ForeignClusterResource, { signal });
+  const there = foreign.map(({ spec }) => spec.clusterID ?? "");
+  const unknown = clusterIDs.filter((id) => !there.includes(id));
+  if (unknown.length > 0) {
+    throw new Error(
+      `cluster ${client.cluster} has no peer ${unknown.join(", ")}; its peers are ${there.join(", ") || "none"}`,
+    );
+  }
+  const wanted =
+    clusterIDs.length > 0 ? foreign.filter(({ spec }) => clusterIDs.includes(spec.clusterID ?? "")) : foreign;
+  if (wanted.length === 0) return {};
+  const sources = await readSources(client, signal);
+  return Object.fromEntries(wanted.map((peer) => [peer.spec.clusterID ?? "", describePeer(peer, sources)] as const));
+}
+
+async function readSources(client: KubeClient, signal: AbortSignal): Promise<Sources> {
+  const labelSelector = Labels.remoteClusterID;
+  const [configurations, servers, clients, slices, virtualNodes, nodes] = await Promise.all([
+    client.list(ConfigurationResource, { labelSelector, signal }),
+    client.list(GatewayServerResource, { labelSelector, signal }),
+    client.list(GatewayClientResource, { labelSelector, signal }),
+    client.list(ResourceSliceResource, { labelSelector, signal }),
+    client.list(VirtualNodeResource, { labelSelector, signal }),
+    client.list(NodeResource, { labelSelector: `${Labels.type}=${LabelValues.virtualNodeType}`, signal }),
+  ]);
+  return {
+    configurations: configurations.items,
+    servers: servers.items,
+    clients: clients.items,
+    slices: slices.items,
+    virtualNodes: virtualNodes.items,
+    nodes: nodes.items,
+  };
+}
+
+export function describePeer(peer: ForeignCluster, sources: Sources): PeerInfo {
+  const id = peer.spec.clusterID ?? "";
+  const { networking, authentication, offloading } = peer.status?.modules ?? {};
+  const ofPeer = <T extends { metadata: { labels?: Record<string, string> } }>(objects: T[]): T[] =>
+    objects.filter(({ metadata }) => metadata.labels?.[Labels.remoteClusterID] === id);
+  return {
+    info: { clusterID: id, role: peer.status?.role ?? "Unknown" },
+    network: {
+      status: moduleHealth(networking),
+      ...alertsOf(moduleAlerts(networking)),
+      CIDRs: rangesOf(ofPeer(sources.configurations)[0]),
+      ...gatewayOf(ofPeer(sources.servers)[0], ofPeer(sources.clients)[0]),
+    },
+    authentication: {
+      status: moduleHealth(authentication),
+      ...alertsOf(moduleAlerts(authentication)),
+      ...(peer.status?.apiServerUrl ? { APIServerAddr: peer.status.apiServerUrl } : {}),
+      resourceSlices: ofPeer(sources.slices).map(describeSlice),
+    },
+    offloading: {
+      status: moduleHealth(offloading),
+      ...alertsOf(moduleAlerts(offloading)),
+      virtualNodes: ofPeer(sources.virtualNodes).map((one) => describeVirtualNode(one, sources.nodes)),
+    },
+  };
+}
+
+function alertsOf(alerts: string[]): { alerts?: string[] } {
+  return alerts.length > 0 ? { alerts } : {};
+}
+
+function rangesOf(configuration: Configuration | undefined): PeerInfo["network"]["CIDRs"] {
+  if (!configuration) return {};
+  const read = (cidr: { pod?: unknown; external?: unknown } | undefined) => ({
+    pod: normalizeCidrs(cidr?.pod as string | string[] | undefined),
+    external: normalizeCidrs(cidr?.external as string | string[] | undefined),
+  });
+  const remote = read(configuration.spec.remote?.cidr);
+  const remapped = read(configuration.status?.remote?.cidr);
+  const differs = remapped.pod.length > 0 && JSON.stringify(remote) !== JSON.stringify(remapped);
+  return { remote, ...(differs ? { remapped } : {}) };
+}
+
+function gatewayOf(
+  server: GatewayServer | undefined,
+  client: GatewayClient | undefined,
+): { gateway?: PeerInfo["network"]["gateway"] } {
+  if (server) {
+    const { addresses = [], port } = server.status?.endpoint ?? {};
+    return { gateway: { address: addresses, ...(port === undefined ? {} : { port }), role: "Server" } };
+  }
+  if (!client) return {};
+  const { addresses = [], port } = client.spec.endpoint ?? {};
+  return { gateway: { address: addresses, ...(port === undefined ? {} : { port }), role: "Client" } };
+}
+
+function describeSlice({
+  metadata,
+  spec,
+  status,
+}: ResourceSlice): PeerInfo["authentication"]["resourceSlices"][number] {
+  const isCopy = metadata.labels?.[Labels.replicated] === "true";
+  const conditions = status?.conditions ?? [];
+  const denied = conditions.filter((condition) => condition.status === "Denied");
+  return {
+    name: metadata.name ?? "",
+    action: isCopy ? "Providing" : "Consuming",
+    accepted: conditions.length > 0 && denied.length === 0 && conditions.some(({ type }) => type === "Resources"),
+    ...alertsOf(denied.map(({ type, message }) => `${type}: ${message ?? "denied"}`)),
+    resources: texts(status?.resources ?? spec.resources),
+  };
+}
+
+function describeVirtualNode(
+  { metadata, spec }: VirtualNode,
+  nodes: Node[],
+): PeerInfo["offloading"]["virtualNodes"][number] {
+  const name = metadata.name ?? "";
+  const node = nodes.find((one) => one.metadata?.name === name);
+  const isReady = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+  const slice = metadata.labels?.[Labels.resourceSliceName];
+  return {
+    name,
+    status: spec.createNode === false ? "Disabled" : isReady ? "Healthy" : "Unhealthy",
+    secret: spec.kubeconfigSecretRef?.name ?? "",
+    ...(slice ? { resourceSlice: slice } : {}),
+    resources: texts(spec.resourceQuota?.hard),
+  };
+}
+
+function texts(quantities: Record<string, string | number> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(quantities ?? {}).map(([name, amount]) => [name, String(amount)]));
+}

@@ -1,0 +1,47 @@
+import { isUnreachable } from "../../agent/runtime/index.js";
+import type { CallContext, ClusterArgs } from "../framework/index.js";
+import { findAgent } from "./agent.js";
+import type { Peer } from "./pair.js";
+
+/**
+ * Connects to the one cluster of a resource.
+ *
+ * @param expected the cluster ID that the resource was made for
+ * @throws Error when the agent is missing there, or the cluster is another one
+ */
+export async function openCluster(context: CallContext, args: ClusterArgs | undefined, expected?: string): Promise<Peer> {
+  const client = await context.client(args);
+  const agent = await findAgent(client, context.signal);
+  if (!agent) {
+    throw new Error(
+      `cluster: there is no agent in cluster ${client.cluster}: install it first, for example by an Agent resource that this one depends on`,
+    );
+  }
+  if (expected !== undefined && agent.clusterId !== expected) {
+    throw new Error(
+      `cluster: the kubeconfig leads to the cluster ${agent.clusterId}, but this resource was made for ${expected}: ` +
+        "give it that cluster's kubeconfig, or replace it (pulumi up --replace URN)",
+    );
+  }
+  return { side: "consumer", client, clusterId: agent.clusterId, agentNamespace: agent.namespace, agent };
+}
+
+/** The same to take something apart: undefined when there is no agent any more, so that nothing of it can be there either. */
+export async function openForDeletion(
+  context: CallContext,
+  args: ClusterArgs | undefined,
+  expected: string,
+): Promise<Peer | undefined> {
+  const client = await context.client(args);
+  try {
+    if (!(await findAgent(client, context.signal))) return undefined;
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    throw new Error(
+      `cluster: ${error instanceof Error ? error.message : ""}. If the cluster is gone for good, remove the resource from the state ` +
+        `(pulumi state delete URN)`,
+      { cause: error },
+    );
+  }
+  return openCluster(context, args, expected);
+}

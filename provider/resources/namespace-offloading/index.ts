@@ -1,0 +1,101 @@
+import { Names, NamespaceOffloadingResource } from "../../../agent/api/index.js";
+import { isDeleting } from "../../../agent/runtime/index.js";
+import { defineResource, known, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import { openCluster, openForDeletion, readSingleImport, type Peer } from "../../preconditions/index.js";
+import { repairDrift } from "../pair-properties.js";
+import { offload, offloadedOf } from "./offload.js";
+import {
+  namespaceOffloadingInputs,
+  namespaceOffloadingOutputs,
+  type NamespaceOffloadingInputs,
+  type NamespaceOffloadingOutputs,
+} from "./schema.js";
+import { withdrawOffloading } from "./withdraw.js";
+
+/** A namespace extended over virtual nodes. */
+export const namespaceOffloading = defineResource({
+  token: "liqo:index:NamespaceOffloading",
+  description:
+    "Extends a namespace to the providers: they get a namespace for it, and its new pods may run there. When it is deleted, pods come home first.\n\n" +
+    "Import ID: `<consumer cluster ID>/<namespace>`, optionally followed by `@<context>`.",
+  inputs: namespaceOffloadingInputs,
+  outputs: namespaceOffloadingOutputs,
+  replaceOn: ["namespace", "namespaceMappingStrategy", "remoteNamespaceName"],
+  check(_context, inputs, failures) {
+    const strategy = known(inputs.namespaceMappingStrategy);
+    if (strategy === "SelectedName" && inputs.remoteNamespaceName === undefined) {
+      failures.add("remoteNamespaceName", "is required for the namespaceMappingStrategy SelectedName");
+    }
+    if (strategy !== undefined && strategy !== "SelectedName" && inputs.remoteNamespaceName !== undefined) {
+      failures.add("remoteNamespaceName", `is for the namespaceMappingStrategy SelectedName, not ${strategy}`);
+    }
+    return Promise.resolve();
+  },
+  diff: repairDrift,
+  preview: (): Promise<Partial<UnknowableProperties<NamespaceOffloadingOutputs>>> => Promise.resolve({ drift: [] }),
+  async create(context, inputs) {
+    const consumer = await openCluster(context, inputs.cluster);
+    const id = `${consumer.clusterId}/${inputs.namespace}`;
+    return { id, outputs: await establish(context, consumer, id, inputs) };
+  },
+  async read(context, { id, inputs }) {
+    const imported = inputs ? undefined : readSingleImport(id);
+    const cluster = inputs ? inputs.cluster : imported?.cluster;
+    const { clusterId, namespace } = splitId(imported?.id ?? id);
+    const consumer = await openCluster(context, cluster, clusterId);
+    const found = await consumer.client.get(
+      NamespaceOffloadingResource,
+      { name: Names.namespaceOffloading, namespace },
+      context.signal,
+    );
+    if (!found || isDeleting(found)) return undefined;
+    const { spec } = found;
+    const terms = spec.clusterSelector?.nodeSelectorTerms ?? [];
+    const given = inputs ?? namespaceOffloadingInputs.parse({ namespace });
+    const phase = found.status?.offloadingPhase ?? "InProgress";
+    return {
+      id: imported?.id ?? id,
+      inputs: {
+        ...given,
+        ...(cluster ? { cluster } : {}),
+        namespaceMappingStrategy: spec.namespaceMappingStrategy ?? "DefaultName",
+        podOffloadingStrategy: spec.podOffloadingStrategy ?? "LocalAndRemote",
+        ...(spec.remoteNamespaceName ? { remoteNamespaceName: spec.remoteNamespaceName } : {}),
+        ...(given.clusterSelector || terms.length > 0
+          ? { clusterSelector: { nodeSelectorTerms: terms as NonNullable<typeof given.clusterSelector>["nodeSelectorTerms"] } }
+          : {}),
+      },
+      outputs: {
+        consumerClusterId: consumer.clusterId,
+        ...offloadedOf(found, phase),
+        drift: phase === "Ready" || phase === "NoClusterSelected" ? [] : [`the offloading is ${phase}`],
+      },
+    };
+  },
+  async update(context, { id, inputs }) {
+    const consumer = await openCluster(context, inputs.cluster, splitId(id).clusterId);
+    return establish(context, consumer, id, inputs);
+  },
+  async delete(context, { id, inputs }) {
+    const { clusterId, namespace } = splitId(id);
+    const consumer = await openForDeletion(context, inputs.cluster, clusterId);
+    if (consumer) await withdrawOffloading(context, consumer, namespace, inputs.createNamespace);
+  },
+});
+
+async function establish(
+  context: ChangeContext<NamespaceOffloadingOutputs>,
+  consumer: Peer,
+  id: string,
+  inputs: NamespaceOffloadingInputs,
+): Promise<NamespaceOffloadingOutputs> {
+  const consumerClusterId = consumer.clusterId;
+  const offloaded = await offload(context, consumer, inputs, () => context.checkpoint(id, { consumerClusterId }));
+  return { consumerClusterId, ...offloaded, drift: [] };
+}
+
+function splitId(id: string): { clusterId: string; namespace: string } {
+  const [clusterId, namespace, ...rest] = id.split("/");
+  if (clusterId && namespace && rest.length === 0) return { clusterId, namespace };
+  throw new Error(`"${id}" is not an ID of the form <consumer cluster ID>/<namespace>`);
+}

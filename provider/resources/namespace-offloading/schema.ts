@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { clusterField, dnsLabel } from "../../framework/index.js";
+import { drift } from "../pair-properties.js";
+
+const requirement = z
+  .object({
+    key: z.string().meta({ description: "The label's key, or the field's name." }),
+    operator: z
+      .enum(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])
+      .meta({ description: "How values are compared.", typeName: "NodeSelectorOperator" }),
+    values: z.array(z.string()).optional().meta({ description: "What it is compared with." }),
+  })
+  .meta({ description: "One requirement.", typeName: "NodeSelectorRequirement" });
+
+const term = z
+  .object({
+    matchExpressions: z.array(requirement).optional().meta({ description: "About the node's labels; all must hold." }),
+    matchFields: z.array(requirement).optional().meta({ description: "About the node's fields; all must hold." }),
+  })
+  .meta({ description: "A term; one of them must hold.", typeName: "NodeSelectorTerm" });
+
+const clusterSelector = z.object({
+  nodeSelectorTerms: z
+    .array(term)
+    .default([])
+    .meta({ description: "Terms over the labels of virtual nodes, of which one must hold. None: all clusters." }),
+});
+
+export const namespaceOffloadingInputs = z.object({
+  cluster: clusterField("The consumer: the cluster that has the namespace."),
+  namespace: dnsLabel.meta({ description: "The namespace to extend." }),
+  createNamespace: z.boolean().default(false).meta({
+    description:
+      "Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.",
+  }),
+  namespaceMappingStrategy: z
+    .enum(["DefaultName", "EnforceSameName", "SelectedName"])
+    .default("DefaultName")
+    .meta({
+      description: "How the namespace is called on the providers. Default: DefaultName.",
+      typeName: "NamespaceMappingStrategy",
+      enumDescriptions: {
+        DefaultName: "The namespace's name followed by the consumer's cluster ID.",
+        EnforceSameName: "The same name. A provider that has a namespace of this name is left out.",
+        SelectedName: "The name in remoteNamespaceName.",
+      },
+    }),
+  remoteNamespaceName: dnsLabel.optional().meta({ description: "The name on the providers, for SelectedName." }),
+  podOffloadingStrategy: z
+    .enum(["LocalAndRemote", "Local", "Remote"])
+    .default("LocalAndRemote")
+    .meta({
+      description: "Where the namespace's new pods may run. Default: LocalAndRemote.",
+      typeName: "PodOffloadingStrategy",
+      enumDescriptions: {
+        LocalAndRemote: "On ordinary and on virtual nodes.",
+        Local: "On ordinary nodes only; Services and the like are extended all the same.",
+        Remote: "On virtual nodes only.",
+      },
+    }),
+  clusterSelector: clusterSelector.optional().meta({
+    description: "Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.",
+    typeName: "ClusterSelector",
+  }),
+});
+
+export const namespaceOffloadingOutputs = z.object({
+  consumerClusterId: z.string().meta({ description: "The consumer's cluster ID." }),
+  remoteNamespace: z.string().meta({ description: "The namespace's name on the providers." }),
+  providers: z.array(z.string()).meta({ description: "Cluster IDs of the providers that have the namespace.", equality: "set" }),
+  offloadingPhase: z.string().meta({ description: "Ready, or NoClusterSelected when no virtual node fits." }),
+  drift,
+});
+
+export type NamespaceOffloadingInputs = z.output<typeof namespaceOffloadingInputs>;
+export type NamespaceOffloadingOutputs = z.output<typeof namespaceOffloadingOutputs>;

@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1";
+import { stringify } from "yaml";
+import { Names, peeringUserName } from "../../../agent/api/index.js";
+import { makeCertificateRequest, makeKeyPair } from "../../../agent/crypto/index.js";
+import {
+  CertificateSigningRequestResource,
+  ClusterRoleResource,
+  RoleBindingResource,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
+import type { Peer } from "../../preconditions/index.js";
+import { waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
+import { ensureTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
+import { bindingManifests, bindingNames, signingRequestManifest, userKubeconfig } from "./manifests.js";
+import type { PeeringUserInputs, PeeringUserOutputs } from "./schema.js";
+
+const RANDOM_BYTES = 16;
+
+/**
+ * Makes a user with the rights that peering needs, and its kubeconfig. Each call makes a new name and key: an earlier certificate cannot be revoked, but
+ * its name is bound to nothing any more (control plane specification, §18).
+ */
+export async function generateUser(
+  progress: Progress,
+  provider: Peer,
+  inputs: PeeringUserInputs,
+  begun: (outputs: Omit<PeeringUserOutputs, "kubeconfig" | "drift">) => void,
+): Promise<Omit<PeeringUserOutputs, "drift">> {
+  const { client } = provider;
+  const { consumerClusterId } = inputs;
+  await checkRole(client, progress.signal);
+  const { name: tenantNamespace } = await ensureTenantNamespace(progress, provider, consumerClusterId);
+  const userName = `${peeringUserName(consumerClusterId)}-${randomBytes(RANDOM_BYTES).toString("hex")}`;
+  const outputs = { providerClusterId: provider.clusterId, userName, tenantNamespace };
+  begun(outputs);
+  const keys = await makeKeyPair(inputs.tlsCompatibilityMode ? "RSA" : "Ed25519");
+  const csr = makeCertificateRequest({ commonName: userName, organization: Names.controlPlaneGroup }, keys.privateKey);
+  const certificate = await sign(progress, client, signingRequestManifest(consumerClusterId, csr));
+  progress.status("certificate signed");
+  const namespaces = { installation: provider.agentNamespace, tenant: tenantNamespace };
+  for (const binding of bindingManifests(consumerClusterId, userName, namespaces)) {
+    await client.apply(RoleBindingResource, binding, { fieldManager: MANAGER, signal: progress.signal });
+  }
+  progress.status("rights given");
+  const { ca } = (await client.transport.credentials()).tls;
+  const kubeconfig = userKubeconfig({
+    providerClusterId: provider.clusterId,
+    consumerClusterId,
+    server: inputs.apiServer ?? client.transport.server,
+    ca: ca === undefined ? undefined : Buffer.from(ca).toString("base64"),
+    certificate,
+    privateKey: keys.privateKey,
+    namespace: tenantNamespace,
+  });
+  return { ...outputs, kubeconfig: stringify(kubeconfig) };
+}
+
+/** Removes bindings and request: without the bindings the certificate is worth nothing. */
+export async function removeUser(
+  progress: Progress,
+  provider: Peer,
+  consumerClusterId: string,
+  tenantNamespace: string | undefined,
+): Promise<void> {
+  const { client, agentNamespace } = provider;
+  const names = bindingNames(consumerClusterId);
+  const options = { signal: progress.signal };
+  await Promise.all([
+    client.delete(RoleBindingResource, { name: names.installation, namespace: agentNamespace }, options),
+    tenantNamespace && client.delete(RoleBindingResource, { name: names.tenant, namespace: tenantNamespace }, options),
+    client.delete(CertificateSigningRequestResource, { name: peeringUserName(consumerClusterId) }, options),
+  ]);
+  progress.status("rights taken back");
+}
+
+async function checkRole(client: KubeClient, signal: AbortSignal): Promise<void> {
+  if (await client.get(ClusterRoleResource, { name: Names.peeringUserTenantRole }, signal)) return;
+  throw new Error(
+    `cluster ${client.cluster}: the ClusterRole ${Names.peeringUserTenantRole} is missing: is the agent installed completely?`,
+  );
+}
+
+/** Has the cluster sign the request; the certificate is base64 of PEM. An earlier request of the name is dropped: its key is lost. */
+async function sign(progress: Progress, client: KubeClient, request: CertificateSigningRequest): Promise<string> {
+  const name = request.metadata?.name ?? "";
+  if (await client.delete(CertificateSigningRequestResource, { name }, { signal: progress.signal })) {
+    await waitUntilGone(progress, client, CertificateSigningRequestResource, { name });
+  }
+  const created = await client.create(CertificateSigningRequestResource, request, {
+    fieldManager: MANAGER,
+    signal: progress.signal,
+  });
+  const condition = {
+    type: "Approved",
+    status: "True",
+    reason: "IdentityManagerApproval",
+    message: "approved for a peering user",
+    lastUpdateTime: new Date().toISOString(),
+  };
+  await client.request("PUT", `/apis/certificates.k8s.io/v1/certificatesigningrequests/${name}/approval`, {
+    body: { ...created, status: { conditions: [condition] } },
+    signal: progress.signal,
+    subject: `the approval of CertificateSigningRequest ${name}`,
+  });
+  return waitFor<CertificateSigningRequest, string>(progress, {
+    client,
+    type: CertificateSigningRequestResource,
+    name,
+    what: `the certificate of CertificateSigningRequest ${name}`,
+    judge: ([current]) => {
+      const certificate = current?.status?.certificate;
+      if (certificate) return { done: certificate };
+      const failed = current?.status?.conditions?.find(({ type }) => type === "Failed" || type === "Denied");
+      if (failed) return { failed: failed.message ?? failed.reason ?? failed.type };
+      return { waiting: "the cluster has not signed it yet" };
+    },
+  });
+}

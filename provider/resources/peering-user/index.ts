@@ -1,0 +1,86 @@
+import { CertificateSigningRequestResource, RoleBindingResource } from "../../../agent/runtime/index.js";
+import { peeringUserName } from "../../../agent/api/index.js";
+import { defineResource, known, UNKNOWN, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import { openCluster, openForDeletion, splitPairId, type Peer } from "../../preconditions/index.js";
+import { repairDrift } from "../pair-properties.js";
+import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
+import { generateUser, removeUser } from "./generate.js";
+import { bindingNames } from "./manifests.js";
+import { peeringUserInputs, peeringUserOutputs, type PeeringUserInputs, type PeeringUserOutputs } from "./schema.js";
+
+/** A credential for the consumer's administrator. */
+export const peeringUser = defineResource({
+  token: "liqo:index:PeeringUser",
+  description:
+    "A credential with which a consumer's administrator can peer with this provider without being its administrator. It works in the consumer's tenant " +
+    "namespace only. Its private key is made here and kept in no cluster: it cannot be imported.",
+  inputs: peeringUserInputs,
+  outputs: peeringUserOutputs,
+  replaceOn: ["consumerClusterId", "tlsCompatibilityMode"],
+  diff: repairDrift,
+  preview(_context, inputs, old): Promise<Partial<UnknowableProperties<PeeringUserOutputs>>> {
+    if (old) return Promise.resolve({ drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN });
+    return Promise.resolve(known(inputs.consumerClusterId) ? { drift: [] } : {});
+  },
+  async create(context, inputs) {
+    const provider = await openProvider(context, inputs);
+    const id = `${provider.clusterId}/${inputs.consumerClusterId}`;
+    return { id, outputs: await establish(context, provider, id, inputs) };
+  },
+  async read(context, { id, inputs, outputs }) {
+    if (!inputs || !outputs.kubeconfig) {
+      throw new Error("a PeeringUser cannot be imported, as its private key is kept nowhere else: create a new one");
+    }
+    const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
+    const { client, agentNamespace } = await openProvider(context, inputs, providerClusterId);
+    const names = bindingNames(consumerClusterId);
+    const namespace = (await findTenantNamespace(client, consumerClusterId, context.signal))?.metadata?.name;
+    const [reader, writer, request] = await Promise.all([
+      client.get(RoleBindingResource, { name: names.installation, namespace: agentNamespace }, context.signal),
+      namespace ? client.get(RoleBindingResource, { name: names.tenant, namespace }, context.signal) : undefined,
+      client.get(CertificateSigningRequestResource, { name: peeringUserName(consumerClusterId) }, context.signal),
+    ]);
+    // Kubernetes deletes old requests by itself, so a missing one means nothing while the bindings are there.
+    if (!reader && !writer && !request) return undefined;
+    const isOwn = (binding: typeof reader): boolean =>
+      binding?.subjects?.some(({ name }) => name === outputs.userName) ?? false;
+    const drift = [
+      !isOwn(reader) && "the binding in the agent's namespace is missing or another user's",
+      !isOwn(writer) && "the binding in the tenant namespace is missing or another user's",
+    ].filter((line) => typeof line === "string");
+    return { inputs, outputs: { ...(outputs as PeeringUserOutputs), drift } };
+  },
+  async update(context, { id, inputs }) {
+    const provider = await openProvider(context, inputs, splitPairId(id).consumerId);
+    return establish(context, provider, id, inputs);
+  },
+  async delete(context, { id, inputs }) {
+    const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
+    const found = await openForDeletion(context, inputs.cluster, providerClusterId);
+    if (!found) return;
+    const provider: Peer = { ...found, side: "provider" };
+    const namespace = (await findTenantNamespace(provider.client, consumerClusterId, context.signal))?.metadata?.name;
+    await removeUser(context, provider, consumerClusterId, namespace);
+    await releaseTenantNamespace(context, provider, consumerClusterId);
+  },
+});
+
+async function openProvider(
+  context: ChangeContext<PeeringUserOutputs> | Parameters<typeof openCluster>[0],
+  inputs: PeeringUserInputs,
+  expected?: string,
+): Promise<Peer> {
+  const provider: Peer = { ...(await openCluster(context, inputs.cluster, expected)), side: "provider" };
+  if (provider.clusterId !== inputs.consumerClusterId) return provider;
+  throw new Error(`consumerClusterId: "${inputs.consumerClusterId}" is the ID of the provider itself: name the consumer's`);
+}
+
+async function establish(
+  context: ChangeContext<PeeringUserOutputs>,
+  provider: Peer,
+  id: string,
+  inputs: PeeringUserInputs,
+): Promise<PeeringUserOutputs> {
+  const outputs = await generateUser(context, provider, inputs, (partial) => context.checkpoint(id, partial));
+  return { ...outputs, drift: [] };
+}

@@ -1,0 +1,110 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { defineComponent, type ComponentSdk } from "../../framework/index.js";
+import { peeringInputs, peeringOutputs } from "./schema.js";
+
+type Inputs = Record<string, pulumi.Input<unknown>>;
+type Outputs = Record<string, pulumi.Output<unknown>>;
+
+const LINK = ["gatewayServerLocation", "gatewayServer", "gatewayClient", "mtu"] as const;
+const LINK_OUTPUTS = ["remappedCIDRs", "endpoint"] as const;
+const PAIR_OUTPUTS = ["consumerClusterId", "providerClusterId", "tenantNamespaces"] as const;
+const SLICE_OUTPUTS = ["virtualNodeName", "acceptedResources"] as const;
+
+const TOKEN = "liqo:index:Peering";
+
+/**
+ * Network, authentication and resources in one. Network and authentication happen side by side; a slice needs the identity only, and its node becomes
+ * ready once the network is there, too.
+ */
+export const peering = defineComponent({
+  token: TOKEN,
+  description:
+    "Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. " +
+    "Both clusters need an agent.",
+  inputs: peeringInputs,
+  outputs: peeringOutputs,
+  construct(sdk, name, inputs, options) {
+    const component = new sdk.ComponentResource(TOKEN, name, {}, options);
+    const child = childrenOf(sdk, component, name);
+    const forward = { consumer: inputs["consumer"], provider: inputs["provider"], forceUnreachable: inputs["forceUnreachable"] };
+    const reverse = { ...forward, consumer: forward.provider, provider: forward.consumer };
+    const network = isSet(sdk, inputs, "networkingDisabled")
+      ? undefined
+      : child("NetworkLink", "network", { ...forward, ...pick(inputs, LINK) }, [...PAIR_OUTPUTS, ...LINK_OUTPUTS]);
+    const directions = [
+      { prefix: "", pair: forward, sliceName: inputs["resourceSliceName"] },
+      ...(isSet(sdk, inputs, "bidirectional") ? [{ prefix: "reverse-", pair: reverse, sliceName: undefined }] : []),
+    ];
+    const [main, back] = directions.map(({ prefix, pair, sliceName }) => {
+      const access = pick(inputs, ["inBand", "proxyURL"]);
+      // In-band, the identity is used through the tunnel.
+      const waitsFor = network && mayBeSet(inputs["inBand"]) ? [network.resource] : [];
+      const authentication = child("Authentication", `${prefix}authentication`, { ...pair, ...access }, PAIR_OUTPUTS, waitsFor);
+      if (!isSet(sdk, inputs, "createResourceSlice")) return { authentication };
+      const request = {
+        ...pair,
+        name: sliceName,
+        class: inputs["resourceSliceClass"],
+        resources: requested(sdk, inputs),
+        createVirtualNode: inputs["createVirtualNode"],
+      };
+      const slice = child("ResourceSlice", `${prefix}resources`, request, SLICE_OUTPUTS, [authentication.resource]);
+      return { authentication, slice };
+    });
+    const state = {
+      ...pick(main?.authentication.outputs ?? {}, PAIR_OUTPUTS),
+      ...pick(main?.slice?.outputs ?? {}, SLICE_OUTPUTS),
+      ...pick(network?.outputs ?? {}, LINK_OUTPUTS),
+      ...(back?.slice ? { reverseVirtualNodeName: back.slice.outputs["virtualNodeName"] } : {}),
+    } as Record<string, pulumi.Input<unknown>>;
+    component.registerOutputs(state);
+    return { component, state };
+  },
+});
+
+interface Child {
+  resource: pulumi.CustomResource;
+  outputs: Outputs;
+}
+
+/** Makes children of the component; a child's outputs must be named to be had. */
+function childrenOf(sdk: ComponentSdk, parent: pulumi.ComponentResource, name: string) {
+  class ChildResource extends sdk.CustomResource {}
+  return (type: string, suffix: string, inputs: object, outputs: readonly string[], dependsOn: pulumi.Resource[] = []): Child => {
+    const expected = Object.fromEntries(outputs.map((output) => [output, undefined]));
+    const given = Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
+    const resource = new ChildResource(
+      `liqo:index:${type}`,
+      `${name}-${suffix}`,
+      { ...expected, ...given },
+      { parent, dependsOn },
+    );
+    return { resource, outputs: resource as unknown as Outputs };
+  };
+}
+
+/** The amounts given apart and together. */
+function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<string, unknown>> {
+  const apart = pick(inputs, ["cpu", "memory", "pods"]);
+  return sdk.all([inputs["resources"], apart]).apply(([together, own]) => {
+    const named = Object.entries(own as Record<string, unknown>).filter(([, amount]) => amount !== undefined);
+    return { ...(together as Record<string, unknown> | undefined), ...Object.fromEntries(named) };
+  });
+}
+
+/** A switch that decides which children there are must be known when the program runs. */
+function isSet(sdk: ComponentSdk, inputs: Inputs, property: string): boolean {
+  const value = inputs[property];
+  if (sdk.Output.isInstance(value)) {
+    throw new Error(`${property}: must be a plain value, not an output of another resource, as it decides what the Peering consists of`);
+  }
+  return value === true;
+}
+
+function mayBeSet(value: pulumi.Input<unknown>): boolean {
+  return value !== undefined && value !== false;
+}
+
+function pick(from: Inputs | Outputs, keys: readonly string[]): Inputs {
+  return Object.fromEntries(keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]]));
+}

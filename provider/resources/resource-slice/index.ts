@@ -1,0 +1,87 @@
+import { defineResource, known, UNKNOWN, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import {
+  checkDifferentClusters,
+  openDeparting,
+  openPair,
+  pairId,
+  previewPair,
+  readPairImport,
+  type Pair,
+} from "../../preconditions/index.js";
+import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
+import { sliceId, splitSliceId } from "./id.js";
+import { inspectSlice } from "./inspect.js";
+import { negotiate } from "./negotiate.js";
+import {
+  resourceSliceInputs,
+  resourceSliceOutputs,
+  type ResourceSliceInputs,
+  type ResourceSliceOutputs,
+} from "./schema.js";
+import { deleteVirtualNode, withdraw } from "./withdraw.js";
+
+/** Resources of a provider for a consumer. */
+export const resourceSlice = defineResource({
+  token: "liqo:index:ResourceSlice",
+  description:
+    "Asks the provider for resources and, once they are granted, makes a virtual node of them on the consumer. A change of what is asked for is " +
+    "negotiated in place; the virtual node follows.\n\n" +
+    "Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>@<consumer context>,<provider context>`.",
+  inputs: resourceSliceInputs,
+  outputs: resourceSliceOutputs,
+  replaceOn: ["name"],
+  async check(context, _inputs, failures, oldInputs) {
+    if (!oldInputs) await checkDifferentClusters(context, failures);
+  },
+  diff: repairDrift,
+  async preview(context, inputs, old): Promise<Partial<UnknowableProperties<ResourceSliceOutputs>>> {
+    const name = inputs.name === undefined ? undefined : known(inputs.name);
+    if (old) return { drift: [], ...(known(inputs.resources) ? {} : { acceptedResources: UNKNOWN }) };
+    const pair = await previewPair(context, inputs);
+    const finalName = name ?? (inputs.name === undefined ? pair?.provider.clusterId : undefined);
+    return {
+      drift: [],
+      ...(pair ? clusterIds(pair) : {}),
+      ...(finalName ? { sliceName: finalName } : {}),
+      ...(finalName && inputs.createVirtualNode === true ? { virtualNodeName: finalName } : {}),
+    };
+  },
+  async create(context, inputs) {
+    const pair = await openPair(context, inputs);
+    const name = inputs.name ?? pair.provider.clusterId;
+    return { id: sliceId(pairId(pair), name), outputs: await establish(context, pair, name, inputs) };
+  },
+  async read(context, { id, inputs }) {
+    const imported = inputs ? undefined : readPairImport(id);
+    const { pair: expected, name } = splitSliceId(imported?.id ?? id);
+    const given =
+      inputs ?? resourceSliceInputs.parse({ consumer: imported?.consumer, provider: imported?.provider, name });
+    const pair = await openPair(context, given, expected);
+    const found = await inspectSlice(pair, name, given, context.signal);
+    return found && { id: sliceId(expected, name), ...found };
+  },
+  async update(context, { id, inputs, oldInputs, outputs }) {
+    if (onlyForceChanged(inputs, oldInputs)) return outputs as ResourceSliceOutputs;
+    const { pair: expected, name } = splitSliceId(id);
+    return establish(context, await openPair(context, inputs, expected), name, inputs);
+  },
+  async delete(context, { id, inputs }) {
+    const { pair, name } = splitSliceId(id);
+    await withdraw(context, await openDeparting(context, inputs, pair), name);
+  },
+});
+
+async function establish(
+  context: ChangeContext<ResourceSliceOutputs>,
+  pair: Pair,
+  name: string,
+  inputs: ResourceSliceInputs,
+): Promise<ResourceSliceOutputs> {
+  const ids = { ...clusterIds(pair), sliceName: name };
+  const { namespaces, ...negotiated } = await negotiate(context, pair, name, inputs, (tenantNamespaces) =>
+    context.checkpoint(sliceId(pairId(pair), name), { ...ids, tenantNamespaces }),
+  );
+  // A slice that no longer asks for one leaves its virtual node behind otherwise.
+  if (!inputs.createVirtualNode) await deleteVirtualNode(context, pair.consumer, { name, namespace: namespaces.consumer });
+  return { ...ids, tenantNamespaces: namespaces, ...negotiated, drift: [] };
+}

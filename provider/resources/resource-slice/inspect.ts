@@ -1,0 +1,88 @@
+import {
+  Annotations,
+  asksForVirtualNode,
+  Labels,
+  quantitiesEqual,
+  ResourceSliceResource,
+  VirtualNodeResource,
+  type Quantity,
+  type ResourceSlice,
+} from "../../../agent/api/index.js";
+import { NodeResource } from "../../../agent/runtime/index.js";
+import type { Pair } from "../../preconditions/index.js";
+import { findTenantNamespace } from "../tenant-namespace/index.js";
+import type { ResourceSliceInputs, ResourceSliceOutputs } from "./schema.js";
+import { judgeCondition, judgeNode, judgeVirtualNode, textual } from "./slice.js";
+
+export interface FoundSlice {
+  inputs: ResourceSliceInputs;
+  outputs: ResourceSliceOutputs;
+}
+
+/** What is there of a slice; undefined when the consumer does not ask for it any more. */
+export async function inspectSlice(
+  pair: Pair,
+  name: string,
+  inputs: ResourceSliceInputs,
+  signal: AbortSignal,
+): Promise<FoundSlice | undefined> {
+  const { consumer, provider } = pair;
+  const [local, remote] = await Promise.all([
+    findTenantNamespace(consumer.client, provider.clusterId, signal),
+    findTenantNamespace(provider.client, consumer.clusterId, signal),
+  ]);
+  const namespaces = { consumer: local?.metadata?.name ?? "", provider: remote?.metadata?.name ?? "" };
+  if (!namespaces.consumer) return undefined;
+  const id = { name, namespace: namespaces.consumer };
+  const [slice, virtualNode, node, copy] = await Promise.all([
+    consumer.client.get(ResourceSliceResource, id, signal),
+    consumer.client.get(VirtualNodeResource, id, signal),
+    consumer.client.get(NodeResource, { name }, signal),
+    namespaces.provider ? provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal) : undefined,
+  ]);
+  if (!slice || slice.metadata.labels?.[Labels.replicated] === "true") return undefined;
+  const granted = textual(slice.status?.resources ?? {});
+  const hasNode = virtualNode !== undefined;
+  const drift = [
+    ...(["Authentication", "Resources"] as const).map((type) => notAccepted(slice, type)),
+    !copy && "provider: the ResourceSlice's copy is missing",
+    inputs.createVirtualNode && !hasNode && "consumer: the virtual node is missing",
+    hasNode && inputs.createVirtualNode && !("done" in judgeVirtualNode(virtualNode, granted)) && "consumer: the virtual node does not offer what was granted",
+    hasNode && inputs.createVirtualNode && virtualNode.spec.createNode !== false && !("done" in judgeNode(node, granted)) && "consumer: the node is not ready",
+  ].filter((line) => typeof line === "string");
+  return {
+    inputs: observedInputs(inputs, slice, copy),
+    outputs: {
+      consumerClusterId: consumer.clusterId,
+      providerClusterId: provider.clusterId,
+      tenantNamespaces: namespaces,
+      sliceName: name,
+      acceptedResources: granted,
+      ...(hasNode ? { virtualNodeName: name } : {}),
+      drift,
+    },
+  };
+}
+
+function notAccepted(slice: ResourceSlice, type: "Authentication" | "Resources"): string | false {
+  return !("done" in judgeCondition(slice, type)) && `consumer: the slice's ${type} is not accepted`;
+}
+
+/** What the program says, where that means the same as what is there. */
+function observedInputs(inputs: ResourceSliceInputs, slice: ResourceSlice, copy: ResourceSlice | undefined): ResourceSliceInputs {
+  const live = textual(slice.spec.resources ?? {});
+  const resources = Object.fromEntries(
+    Object.entries(live).map(([name, quantity]) => [name, preferEqual(inputs.resources[name], quantity)]),
+  );
+  return {
+    ...inputs,
+    resources,
+    class: slice.spec.class || inputs.class,
+    createVirtualNode: asksForVirtualNode(slice.metadata.annotations),
+    cordoned: copy?.metadata.annotations?.[Annotations.cordon] === "true",
+  };
+}
+
+function preferEqual(asked: Quantity | undefined, live: string): string {
+  return asked !== undefined && quantitiesEqual(asked, live) ? String(asked) : live;
+}

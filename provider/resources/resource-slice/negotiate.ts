@@ -1,0 +1,163 @@
+import {
+  Annotations,
+  Labels,
+  ResourceSliceResource,
+  VirtualNodeResource,
+  type ResourceSlice,
+  type VirtualNode,
+} from "../../../agent/api/index.js";
+import { NodeResource } from "../../../agent/runtime/index.js";
+import type { Pair } from "../../preconditions/index.js";
+import { latestWarning, podProblems, waitFor, type Progress } from "../../waits/index.js";
+import { explainAgent } from "../network-link/explain.js";
+import { findTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
+import type { ResourceSliceInputs } from "./schema.js";
+import { judgeCondition, judgeGrant, judgeNode, judgeVirtualNode, sliceManifest } from "./slice.js";
+
+export interface Negotiated {
+  namespaces: { consumer: string; provider: string };
+  acceptedResources: Record<string, string>;
+  virtualNodeName?: string;
+}
+
+/** Both tenant namespaces. @throws Error when one is missing: an Authentication makes them */
+export async function tenantNamespacesOf(pair: Pair, signal: AbortSignal): Promise<Negotiated["namespaces"]> {
+  const [consumer, provider] = await Promise.all([
+    findTenantNamespace(pair.consumer.client, pair.provider.clusterId, signal),
+    findTenantNamespace(pair.provider.client, pair.consumer.clusterId, signal),
+  ]);
+  if (consumer?.metadata?.name && provider?.metadata?.name) {
+    return { consumer: consumer.metadata.name, provider: provider.metadata.name };
+  }
+  const [side, remote] = consumer ? (["provider", pair.consumer] as const) : (["consumer", pair.provider] as const);
+  throw new Error(
+    `${side}: there is no tenant namespace for cluster ${remote.clusterId}: authenticate first, by an Authentication that this ResourceSlice depends on`,
+  );
+}
+
+/**
+ * Asks the provider for resources and waits until it has granted them and the virtual node offers them (control plane specification, §6, §11).
+ * Asking again with other amounts negotiates anew, in place.
+ *
+ * @param begun told once the slice exists
+ */
+export async function negotiate(
+  progress: Progress,
+  pair: Pair,
+  name: string,
+  inputs: ResourceSliceInputs,
+  begun: (namespaces: Negotiated["namespaces"]) => void,
+): Promise<Negotiated> {
+  const namespaces = await tenantNamespacesOf(pair, progress.signal);
+  const { client } = pair.consumer;
+  const existed = await refuseClash(pair, namespaces, name, progress.signal);
+  const ids = { consumerId: pair.consumer.clusterId, providerId: pair.provider.clusterId, namespace: namespaces.consumer };
+  const options = { fieldManager: MANAGER, signal: progress.signal };
+  await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
+  begun(namespaces);
+  progress.status(`consumer: ResourceSlice ${name} ${existed ? "up to date" : "created"}`);
+  const slice = { client, type: ResourceSliceResource, namespace: namespaces.consumer, name };
+  const explain = (signal: AbortSignal) => explainSlice(pair, namespaces, name, signal);
+  await waitFor<ResourceSlice, void>(progress, {
+    ...slice,
+    what: `the provider's authentication of ResourceSlice ${name}`,
+    judge: ([current]) => judgeCondition(current, "Authentication"),
+    explain,
+  });
+  progress.status("consumer: ResourceSlice authenticated");
+  const acceptedResources = await waitFor<ResourceSlice, Record<string, string>>(progress, {
+    ...slice,
+    what: `the resources of ResourceSlice ${name}`,
+    judge: ([current]) => judgeGrant(current),
+    explain,
+  });
+  progress.status(`consumer: resources granted: ${describeResources(acceptedResources)}`);
+  await setCordon(progress, pair, namespaces.provider, name, inputs.cordoned);
+  if (!inputs.createVirtualNode) return { namespaces, acceptedResources };
+  await waitForNode(progress, pair, namespaces.consumer, name, acceptedResources);
+  return { namespaces, acceptedResources, virtualNodeName: name };
+}
+
+/** A slice and a copy of the reverse direction's cannot share a name in one namespace (control plane specification, §16). */
+async function refuseClash(
+  { consumer, provider }: Pair,
+  namespaces: Negotiated["namespaces"],
+  name: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const [own, copy] = await Promise.all([
+    consumer.client.get(ResourceSliceResource, { name, namespace: namespaces.consumer }, signal),
+    provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal),
+  ]);
+  const isCopyHere = own?.metadata.labels?.[Labels.replicated] === "true";
+  const isSourceThere = copy !== undefined && copy.metadata.labels?.[Labels.replicated] !== "true";
+  if (isCopyHere || isSourceThere) {
+    throw new Error(`name: the other direction between these clusters has a ResourceSlice ${name} already: choose another name`);
+  }
+  return own !== undefined;
+}
+
+async function waitForNode(
+  progress: Progress,
+  { consumer }: Pair,
+  namespace: string,
+  name: string,
+  granted: Record<string, string>,
+): Promise<void> {
+  const explain = async (signal: AbortSignal) =>
+    (await podProblems(consumer.client, namespace, { [Labels.virtualNode]: name }, signal)) ?? explainAgent(consumer, signal);
+  const virtualNode = await waitFor<VirtualNode, VirtualNode>(progress, {
+    client: consumer.client,
+    type: VirtualNodeResource,
+    namespace,
+    name,
+    what: `VirtualNode ${namespace}/${name}`,
+    judge: ([current]) => judgeVirtualNode(current, granted),
+    explain,
+  });
+  progress.status(`consumer: virtual node ${name} ${virtualNode.status?.conditions?.length ? "up to date" : "created"}`);
+  if (virtualNode.spec.createNode === false) return;
+  await waitFor(progress, {
+    client: consumer.client,
+    type: NodeResource,
+    name,
+    what: `Node ${name}`,
+    judge: ([node]) => judgeNode(node, granted),
+    explain,
+  });
+  progress.status(`consumer: virtual node ${name} is ready`);
+}
+
+/** The provider's mark on its copy; it never travels back (control plane specification, §9). */
+async function setCordon(progress: Progress, { provider }: Pair, namespace: string, name: string, cordoned: boolean): Promise<void> {
+  const id = { name, namespace };
+  const copy = await provider.client.get(ResourceSliceResource, id, progress.signal);
+  const isCordoned = copy?.metadata.annotations?.[Annotations.cordon] === "true";
+  if (!copy || isCordoned === cordoned) return;
+  const patch = { metadata: { annotations: { [Annotations.cordon]: cordoned ? "true" : null } } };
+  await provider.client.mergePatch(ResourceSliceResource, id, patch, { fieldManager: MANAGER, signal: progress.signal });
+  progress.status(`provider: ResourceSlice ${name} ${cordoned ? "cordoned" : "uncordoned"}`);
+}
+
+/** Events about the copy say more than the condition; without a copy the replication is at fault. */
+async function explainSlice(
+  { consumer, provider }: Pair,
+  namespaces: Negotiated["namespaces"],
+  name: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const copy = await provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal);
+  const about = { kind: "ResourceSlice", name };
+  if (copy) {
+    return (await latestWarning(provider.client, namespaces.provider, about, signal)) ?? explainAgent(provider, signal);
+  }
+  const warning = await latestWarning(consumer.client, namespaces.consumer, about, signal);
+  const reason = warning ?? (await explainAgent(consumer, signal));
+  return `the slice has not reached the provider (does the consumer reach the provider's API server?)${reason ? `; ${reason}` : ""}`;
+}
+
+export function describeResources(resources: Record<string, string>): string {
+  return Object.entries(resources)
+    .map(([name, quantity]) => `${name} ${quantity}`)
+    .join(", ");
+}

@@ -1,0 +1,228 @@
+import type { PolicyRule } from "kubernetes-types/rbac/v1";
+import {
+  ConfigurationResource,
+  ForeignClusterResource,
+  IPResource,
+  Labels,
+  NamespaceMapResource,
+  VirtualNodeResource,
+} from "../../../agent/api/index.js";
+import { VIRTUAL_KUBELET_LOCAL_RULES, VIRTUAL_KUBELET_REMOTE_RULES } from "../../../agent/install/rbac/virtual-node.js";
+import {
+  ClusterRoleBindingResource,
+  ClusterRoleResource,
+  KubeClient,
+  NamespaceResource,
+  RoleBindingResource,
+  SecretResource,
+  ServiceAccountResource,
+  createLogger,
+} from "../../../agent/runtime/index.js";
+import { parseVirtualNodeArguments } from "../../../agent/virtual-node/arguments.js";
+import { runVirtualNodeOf } from "../../../agent/virtual-node/main.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { freePorts } from "../support/programs.js";
+
+export const TENANT = "liqo-tenant-provider";
+export const NODE = "provider";
+export const LOCAL_NAMESPACE = "shop";
+export const REMOTE_NAMESPACE = "shop-consumer";
+export const POD_CIDR = "10.201.0.0/16";
+
+/** Two clusters without nodes, peered as far as a virtual node can see; its process runs with exactly the rights it is installed with. */
+export interface Harness {
+  consumer: ApiServer;
+  provider: ApiServer;
+  kubeletPort: number;
+  startVirtualNode(): Promise<void>;
+  stopVirtualNode(): Promise<void>;
+  map(phase: "Accepted" | "Terminating" | "CreationLoopBackOff"): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startHarness(): Promise<Harness> {
+  const [consumer, provider] = await Promise.all([
+    startApiServer({ name: "consumer", controllers: ["certificatesigningrequest-signing-controller"] }),
+    startApiServer({ name: "provider", controllers: ["garbage-collector-controller"] }),
+  ]);
+  await Promise.all([prepareConsumer(consumer, provider), prepareProvider(provider)]);
+  const account = await consumer.kubeconfigFor(`system:serviceaccount:${TENANT}:${NODE}`, [
+    "system:serviceaccounts",
+    "system:authenticated",
+  ]);
+  const [kubeletPort = 0, healthPort = 0] = await freePorts(2);
+  let running: { abort: AbortController; ended: Promise<void> } | undefined;
+  const stopVirtualNode = async (): Promise<void> => {
+    running?.abort.abort();
+    await running?.ended;
+    running = undefined;
+  };
+  return {
+    consumer,
+    provider,
+    kubeletPort,
+    startVirtualNode: () => {
+      const abort = new AbortController();
+      const config = parseVirtualNodeArguments(argumentsOf(kubeletPort, healthPort), {
+        POD_NAME: "vk-provider-0",
+        VIRTUALNODE_NAME: NODE,
+      });
+      const local = KubeClient.fromText(account, { cluster: "consumer" });
+      const ended = runVirtualNodeOf(config, local, createLogger("virtual-node"), abort.signal).finally(() =>
+        local.close(),
+      );
+      running = { abort, ended };
+      return Promise.race([ended, Promise.resolve()]);
+    },
+    stopVirtualNode,
+    map: (phase) => setMapping(consumer, phase),
+    stop: async () => {
+      await stopVirtualNode();
+      consumer.client.close();
+      provider.client.close();
+      await Promise.all([consumer.stop(), provider.stop()]);
+    },
+  };
+}
+
+function argumentsOf(kubeletPort: number, healthPort: number): string[] {
+  return [
+    "--foreign-cluster-id=provider",
+    `--nodename=${NODE}`,
+    "--node-ip=127.0.0.1",
+    `--tenant-namespace=${TENANT}`,
+    "--liqo-namespace=liqo",
+    "--home-cluster-id=consumer",
+    "--foreign-kubeconfig-secret-name=kubeconfig-resourceslice-provider",
+    "--create-node=true",
+    "--node-check-network=true",
+    `--local-podcidr=${POD_CIDR}`,
+    `--kubelet-port=${kubeletPort}`,
+    `--health-port=${healthPort}`,
+  ];
+}
+
+async function prepareConsumer({ client }: ApiServer, provider: ApiServer): Promise<void> {
+  await Promise.all(
+    [TENANT, LOCAL_NAMESPACE, "liqo"].map((name) => client.create(NamespaceResource, { metadata: { name } })),
+  );
+  const user = `system:serviceaccount:${TENANT}:${NODE}`;
+  await grant(client, "liqo-virtual-kubelet-local", VIRTUAL_KUBELET_LOCAL_RULES, { kind: "User", name: user });
+  const kubeconfig = await provider.kubeconfigFor("provider-6bfbd709d5fd", ["consumer"]);
+  const metadata = { name: "provider", namespace: TENANT };
+  const labels = { [Labels.remoteClusterID]: "provider" };
+  await Promise.all([
+    client.create(ServiceAccountResource, { metadata: { name: "default", namespace: LOCAL_NAMESPACE } }),
+    client.create(SecretResource, {
+      metadata: { name: "kubeconfig-resourceslice-provider", namespace: TENANT },
+      data: { kubeconfig: Buffer.from(kubeconfig).toString("base64") },
+    }),
+    client.create(
+      VirtualNodeResource,
+      VirtualNodeResource.build({
+        metadata: { ...metadata, labels },
+        spec: {
+          clusterID: "provider",
+          createNode: true,
+          kubeconfigSecretRef: { name: "kubeconfig-resourceslice-provider" },
+          resourceQuota: { hard: { cpu: "4", memory: "8Gi", pods: "110" } },
+          labels: { "liqo.io/provider": "lab" },
+        },
+      }),
+    ),
+    client.create(
+      NamespaceMapResource,
+      NamespaceMapResource.build({
+        metadata: { ...metadata, labels: { ...labels, [Labels.remoteID]: "provider", [Labels.replication]: "true" } },
+        spec: { desiredMapping: { [LOCAL_NAMESPACE]: REMOTE_NAMESPACE } },
+      }),
+    ),
+    establishForeignCluster(client),
+    remapPods(client),
+    offerApiServer(client),
+  ]);
+}
+
+async function establishForeignCluster(client: KubeClient): Promise<void> {
+  const condition = (type: "NetworkConnectionStatus" | "APIServerStatus") => ({ type, status: "Established" as const });
+  const object = ForeignClusterResource.build({ metadata: { name: "provider" }, spec: { clusterID: "provider" } });
+  await client.create(ForeignClusterResource, object);
+  const status = {
+    observedGeneration: 1,
+    role: "Provider",
+    modules: {
+      networking: { enabled: true, conditions: [condition("NetworkConnectionStatus")] },
+      authentication: { enabled: true },
+      offloading: { enabled: true },
+    },
+    conditions: [condition("APIServerStatus")],
+  };
+  await client.mergePatch(ForeignClusterResource, { name: "provider" }, { status }, { subresource: "status" });
+}
+
+/** Equal pod ranges on both sides: the provider's appear as 10.71.0.0/16. */
+async function remapPods(client: KubeClient): Promise<void> {
+  const id = { name: "provider", namespace: TENANT };
+  await client.create(
+    ConfigurationResource,
+    ConfigurationResource.build({
+      metadata: { ...id, labels: { [Labels.remoteClusterID]: "provider" } },
+      spec: { remote: { cidr: { pod: [POD_CIDR], external: ["10.70.0.0/16"] } } },
+    }),
+  );
+  const status = { remote: { cidr: { pod: ["10.71.0.0/16"], external: ["10.72.0.0/16"] } } };
+  await client.mergePatch(ConfigurationResource, id, { status }, { subresource: "status" });
+}
+
+async function offerApiServer(client: KubeClient): Promise<void> {
+  const id = { name: "api-server", namespace: "liqo" };
+  const metadata = { ...id, labels: { [Labels.ipType]: "api-server" } };
+  await client.create(IPResource, IPResource.build({ metadata, spec: { ip: "10.91.0.1" } }));
+  await client.mergePatch(
+    IPResource,
+    id,
+    { status: { ip: "10.70.0.7", cidr: "10.70.0.0/16" } },
+    { subresource: "status" },
+  );
+}
+
+async function prepareProvider({ client }: ApiServer): Promise<void> {
+  await client.create(NamespaceResource, {
+    metadata: { name: REMOTE_NAMESPACE, labels: { [Labels.remoteClusterID]: "consumer" } },
+  });
+  const name = "liqo-virtual-kubelet-remote";
+  await client.create(ClusterRoleResource, { metadata: { name }, rules: VIRTUAL_KUBELET_REMOTE_RULES });
+  await client.create(RoleBindingResource, {
+    metadata: { name: "liqo-tenant-consumer", namespace: REMOTE_NAMESPACE },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
+    subjects: [{ kind: "Group", name: "consumer", apiGroup: "rbac.authorization.k8s.io" }],
+  });
+}
+
+async function grant(
+  client: KubeClient,
+  name: string,
+  rules: PolicyRule[],
+  subject: { kind: string; name: string },
+): Promise<void> {
+  const apiGroup = "rbac.authorization.k8s.io";
+  await client.create(ClusterRoleResource, { metadata: { name }, rules });
+  await client.create(ClusterRoleBindingResource, {
+    metadata: { name },
+    roleRef: { apiGroup, kind: "ClusterRole", name },
+    subjects: [{ ...subject, apiGroup }],
+  });
+}
+
+async function setMapping(
+  { client }: ApiServer,
+  phase: "Accepted" | "Terminating" | "CreationLoopBackOff",
+): Promise<void> {
+  const status = { currentMapping: { [LOCAL_NAMESPACE]: { remoteNamespace: REMOTE_NAMESPACE, phase } } };
+  await client.mergePatch(
+    NamespaceMapResource,
+    { name: "provider", namespace: TENANT },
+    { status },
+    { subresource: "status" },
+  );
+}

@@ -1,0 +1,584 @@
+import { expect } from "chai";
+import https from "node:https";
+import type { Pod, PodStatus } from "kubernetes-types/core/v1";
+import {
+  IPResource,
+  Labels,
+  ShadowEndpointSliceResource,
+  ShadowPodResource,
+  VirtualNodeResource,
+  type ShadowPod,
+} from "../../../agent/api/index.js";
+import {
+  CertificateSigningRequestResource,
+  ConfigMapResource,
+  EndpointSliceResource,
+  EventResource,
+  LeaseResource,
+  NodeResource,
+  PodResource,
+  SecretResource,
+  ServiceResource,
+  SharedInformers,
+  createLogger,
+  ownerReference,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
+import type { ControllerContext, Startable } from "../../../agent/controller/context.js";
+import { setupServingCertificateApprover } from "../../../agent/virtual-node/serving-certificate/approver.js";
+import { until } from "../../clusters/support/wait.js";
+import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, startHarness, type Harness } from "./harness.js";
+
+const SECONDS = 10_000;
+
+describe("virtual node between two API servers", function () {
+  this.timeout(120_000);
+  let harness: Harness;
+  let consumer: KubeClient;
+  let provider: KubeClient;
+
+  const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
+  const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });
+  const appears = <T extends KubeObject>(
+    client: KubeClient,
+    type: ResourceType<T>,
+    id: { name: string; namespace?: string },
+    condition: (object: T) => boolean = () => true,
+  ): Promise<T> =>
+    until(
+      `${type.kind} ${id.name}`,
+      SECONDS,
+      async () => {
+        const object = await client.get(type, id);
+        return object && condition(object) ? object : undefined;
+      },
+      25,
+    );
+  const vanishes = (client: KubeClient, type: ResourceType, id: { name: string; namespace?: string }): Promise<true> =>
+    until(
+      `${type.kind} ${id.name} to vanish`,
+      SECONDS,
+      async () => ((await client.get(type, id)) ? undefined : true),
+      25,
+    );
+
+  const createPod = (name: string, spec: Partial<NonNullable<Pod["spec"]>> = {}): Promise<Pod> =>
+    consumer.create(PodResource, {
+      metadata: { ...local(name), labels: { app: "shop" } },
+      spec: {
+        nodeName: NODE,
+        containers: [{ name: "main", image: "web" }],
+        tolerations: [{ key: "virtual-node.liqo.io/not-allowed", operator: "Exists" }],
+        ...spec,
+      },
+    });
+
+  /** Plays the provider's controller and kubelet. */
+  const runRemotely = async (name: string, status: PodStatus): Promise<Pod> => {
+    const shadow = await appears(provider, ShadowPodResource, remote(name));
+    if (!(await provider.get(PodResource, remote(name)))) {
+      const metadata = {
+        ...remote(name),
+        labels: shadow.metadata.labels,
+        ownerReferences: [ownerReference(ShadowPodResource, shadow)],
+      };
+      await provider.create(PodResource, {
+        metadata,
+        spec: { ...shadow.spec.pod, containers: shadow.spec.pod?.containers ?? [] },
+      });
+    }
+    return provider.mergePatch(PodResource, remote(name), { status }, { subresource: "status" });
+  };
+  const running = (restartCount = 0): PodStatus => ({
+    phase: "Running",
+    podIP: "10.201.0.9",
+    podIPs: [{ ip: "10.201.0.9" }],
+    hostIP: "172.30.0.12",
+    hostIPs: [{ ip: "172.30.0.12" }],
+    qosClass: "Guaranteed",
+    conditions: [
+      { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
+      { type: "PodScheduled", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ],
+    containerStatuses: [
+      {
+        name: "main",
+        image: "web",
+        imageID: "sha256:1",
+        ready: true,
+        restartCount,
+        state: { running: { startedAt: "2026-01-01T00:00:00Z" } },
+      },
+    ],
+  });
+
+  before(async () => {
+    harness = await startHarness();
+    consumer = harness.consumer.client;
+    provider = harness.provider.client;
+    await harness.startVirtualNode();
+  });
+  after(() => harness?.stop());
+
+  it("makes a Ready Node with the slice's capacity, and follows it", async () => {
+    const node = await appears(consumer, NodeResource, { name: NODE }, ({ status }) =>
+      Boolean(status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True")),
+    );
+    expect(node.metadata?.labels).to.include({
+      [Labels.type]: "virtual-node",
+      [Labels.remoteClusterID]: "provider",
+      "kubernetes.io/hostname": NODE,
+      "liqo.io/provider": "lab",
+    });
+    expect(node.spec?.taints?.map(({ key }) => key)).to.include("virtual-node.liqo.io/not-allowed");
+    expect(node.spec).to.not.have.any.keys("providerID", "unschedulable");
+    expect(node.status?.addresses).to.deep.equal([{ type: "InternalIP", address: "127.0.0.1" }]);
+    expect(node.status?.daemonEndpoints?.kubeletEndpoint?.Port).to.equal(harness.kubeletPort);
+    await appears(consumer, LeaseResource, { name: NODE, namespace: "kube-node-lease" });
+
+    await consumer.mergePatch(
+      NodeResource,
+      { name: NODE },
+      { spec: { unschedulable: true }, metadata: { labels: { mine: "yes" } } },
+    );
+    const hard = { cpu: "6", pods: null, "example.com/gpu": "1" };
+    const started = Date.now();
+    const patch = { spec: { resourceQuota: { hard }, labels: { "liqo.io/provider": null, zone: "b" } } };
+    await consumer.mergePatch(VirtualNodeResource, { name: NODE, namespace: TENANT }, patch);
+    const changed = await appears(
+      consumer,
+      NodeResource,
+      { name: NODE },
+      ({ status }) => status?.allocatable?.["cpu"] === "6",
+    );
+    expect(Date.now() - started).to.be.lessThan(1_000);
+    expect(changed.status?.capacity).to.deep.equal({ cpu: "6", memory: "8Gi", "example.com/gpu": "1" });
+    const relabelled = await appears(
+      consumer,
+      NodeResource,
+      { name: NODE },
+      ({ metadata }) => metadata?.labels?.["zone"] === "b",
+    );
+    expect(relabelled.metadata?.labels).to.include({ mine: "yes" }).and.not.have.property("liqo.io/provider");
+    expect(relabelled.spec?.unschedulable).to.equal(true);
+    await consumer.mergePatch(NodeResource, { name: NODE }, { spec: { unschedulable: null } });
+  });
+
+  it("makes the Node anew when it is deleted", async () => {
+    const before = await appears(consumer, NodeResource, { name: NODE });
+    await consumer.delete(NodeResource, { name: NODE });
+    await appears(consumer, NodeResource, { name: NODE }, ({ metadata }) => metadata?.uid !== before.metadata?.uid);
+  });
+
+  it("leaves pods waiting while their namespace is not offloaded, then offloads them", async () => {
+    await createPod("early");
+    await until("OffloadingBackOff", SECONDS, async () =>
+      (await consumer.get(PodResource, local("early")))?.status?.reason === "OffloadingBackOff" ? true : undefined,
+    );
+    await harness.map("Accepted");
+    await appears(provider, ShadowPodResource, remote("early"));
+    const pod = await appears(consumer, PodResource, local("early"));
+    expect(pod.metadata?.labels?.[Labels.shadowPod]).to.equal("true");
+  });
+
+  it("offloads a pod and brings its status back, fast", async () => {
+    const started = Date.now();
+    await createPod("web", {
+      nodeSelector: { disk: "ssd" },
+      serviceAccountName: "default",
+      containers: [{ name: "main", image: "web", volumeMounts: [{ name: "api", mountPath: "/var/run/secrets" }] }],
+      volumes: [
+        {
+          name: "api",
+          projected: {
+            sources: [
+              { serviceAccountToken: { path: "token", expirationSeconds: 3607 } },
+              { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+            ],
+          },
+        },
+      ],
+    });
+    const shadow: ShadowPod = await appears(provider, ShadowPodResource, remote("web"));
+    const created = Date.now() - started;
+    expect(shadow.metadata.labels).to.include({
+      app: "shop",
+      [Labels.offloadingOrigin]: "consumer",
+      [Labels.offloadingDestination]: "provider",
+      [Labels.offloadingNodeName]: NODE,
+    });
+    const spec = shadow.spec.pod;
+    expect(spec).to.not.have.any.keys("nodeName", "nodeSelector", "serviceAccountName");
+    expect(spec?.tolerations?.map(({ key }) => key)).to.not.include("virtual-node.liqo.io/not-allowed");
+    expect(spec?.hostAliases).to.deep.equal([
+      { ip: "10.70.0.7", hostnames: ["kubernetes.default", "kubernetes.default.svc"] },
+    ]);
+    expect(spec?.volumes?.[0]?.projected?.sources?.[1]?.configMap?.name).to.equal("kube-root-ca.crt.consu");
+    const token = await appears(provider, SecretResource, remote("web-token"));
+    const item = spec?.volumes?.[0]?.projected?.sources?.[0]?.secret?.items?.[0];
+    expect(item?.path).to.equal("token");
+    const claims =
+      Buffer.from(token.data?.[item?.key ?? ""] ?? "", "base64")
+        .toString("utf8")
+        .split(".")[1] ?? "";
+    expect(JSON.parse(Buffer.from(claims, "base64url").toString("utf8"))).to.have.nested.property(
+      "kubernetes\\.io.pod.name",
+      "web",
+    );
+
+    const changed = Date.now();
+    await runRemotely("web", running());
+    const pod = await appears(consumer, PodResource, local("web"), ({ status }) => status?.phase === "Running");
+    const copied = Date.now() - changed;
+    expect(pod.status).to.include({ podIP: "10.71.0.9", hostIP: "127.0.0.1", qosClass: "BestEffort" });
+    expect(pod.status?.containerStatuses?.[0]?.ready).to.equal(true);
+    // On two busy cores; alone it is a few milliseconds.
+    expect(created).to.be.lessThan(1_000);
+    expect(copied).to.be.lessThan(1_000);
+  });
+
+  it("keeps labels and annotations in step", async () => {
+    const patch = { metadata: { labels: { tier: "front", app: null }, annotations: { note: "x" } } };
+    await consumer.mergePatch(PodResource, local("web"), patch);
+    const shadow = await appears(
+      provider,
+      ShadowPodResource,
+      remote("web"),
+      ({ metadata }) => metadata.labels?.["tier"] === "front",
+    );
+    expect(shadow.metadata.labels).to.not.have.property("app");
+    expect(shadow.metadata.annotations).to.include({ note: "x" });
+  });
+
+  it("adds a restart for every remote pod made anew, and marks the pod not ready in between", async () => {
+    await runRemotely("web", running(2));
+    await appears(
+      consumer,
+      PodResource,
+      local("web"),
+      ({ status }) => status?.containerStatuses?.[0]?.restartCount === 2,
+    );
+    await provider.delete(PodResource, remote("web"), { gracePeriodSeconds: 0 });
+    await appears(consumer, PodResource, local("web"), ({ status }) =>
+      Boolean(status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "False")),
+    );
+    await runRemotely("web", running(3));
+    await appears(
+      consumer,
+      PodResource,
+      local("web"),
+      ({ status }) => status?.containerStatuses?.[0]?.restartCount === 4,
+    );
+  });
+
+  it("finishes a pod whose policy forbids that it is run again", async () => {
+    await createPod("job", {
+      restartPolicy: "Never",
+      containers: [
+        { name: "main", image: "job" },
+        { name: "other", image: "job" },
+      ],
+    });
+    const status = running();
+    const other = { ...status.containerStatuses![0]!, name: "other" };
+    const ended = {
+      ...other,
+      ready: false,
+      state: { terminated: { exitCode: 0, finishedAt: "2026-01-01T00:00:05Z" } },
+    };
+    await runRemotely("job", { ...status, containerStatuses: [status.containerStatuses![0]!, ended] });
+    await appears(consumer, PodResource, local("job"), ({ status: s }) =>
+      Boolean(s?.containerStatuses?.[1]?.state?.terminated),
+    );
+    await provider.delete(PodResource, remote("job"), { gracePeriodSeconds: 0 });
+    await vanishes(provider, PodResource, remote("job"));
+    await runRemotely("job", { ...status, containerStatuses: [status.containerStatuses![0]!, other] });
+    const pod = await appears(consumer, PodResource, local("job"), ({ status: s }) => s?.phase === "Failed");
+    expect(pod.status?.reason).to.equal("RemotePodReplaced");
+    await vanishes(provider, ShadowPodResource, remote("job"));
+  });
+
+  it("does not touch what is not its own", async () => {
+    const foreign = { metadata: { ...remote("taken") }, spec: { pod: { containers: [{ name: "x", image: "x" }] } } };
+    await provider.create(ShadowPodResource, ShadowPodResource.build(foreign));
+    await provider.create(ConfigMapResource, { metadata: remote("taken"), data: { whose: "theirs" } });
+    await createPod("taken");
+    await consumer.create(ConfigMapResource, { metadata: local("taken"), data: { whose: "ours" } });
+    await until("events", SECONDS, async () => {
+      const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
+      const kinds = items.filter(
+        ({ reason, involvedObject }) => reason === "FailedReflection" && involvedObject.name === "taken",
+      );
+      return new Set(kinds.map(({ involvedObject }) => involvedObject.kind)).size === 2 ? true : undefined;
+    });
+    expect((await provider.get(ConfigMapResource, remote("taken")))?.data).to.deep.equal({ whose: "theirs" });
+    await consumer.delete(ConfigMapResource, local("taken"));
+    await consumer.delete(PodResource, local("taken"), { gracePeriodSeconds: 0 });
+    expect(await provider.get(ShadowPodResource, remote("taken"))).to.not.equal(undefined);
+  });
+
+  it("reflects Services, ConfigMaps and Secrets, and what becomes of them", async () => {
+    await consumer.create(ServiceResource, {
+      metadata: { ...local("web"), annotations: { a: "b" } },
+      spec: { selector: { app: "shop" }, ports: [{ port: 80 }] },
+    });
+    await consumer.create(ConfigMapResource, { metadata: local("settings"), data: { color: "red" }, immutable: true });
+    await consumer.create(ConfigMapResource, { metadata: local("kube-root-ca.crt"), data: { "ca.crt": "pem" } });
+    await consumer.create(SecretResource, { metadata: local("password"), type: "example.com/x", data: { p: "cA==" } });
+    await consumer.create(SecretResource, {
+      metadata: { ...local("private"), annotations: { "liqo.io/skip-reflection": "true" } },
+    });
+    const service = await appears(provider, ServiceResource, remote("web"));
+    expect(service.spec?.clusterIP).to.not.equal((await consumer.get(ServiceResource, local("web")))?.spec?.clusterIP);
+    expect(service.metadata?.annotations).to.include({ a: "b" });
+    await appears(provider, ConfigMapResource, remote("settings"), ({ data }) => data?.["color"] === "red");
+    await appears(provider, ConfigMapResource, remote("kube-root-ca.crt.consu"));
+    const secret = await appears(provider, SecretResource, remote("password"));
+    expect(secret).to.deep.include({ type: "example.com/x", data: { p: "cA==" } });
+    expect(await provider.get(SecretResource, remote("private"))).to.equal(undefined);
+
+    // An immutable object can only be replaced.
+    await consumer.delete(ConfigMapResource, local("settings"));
+    await consumer.create(ConfigMapResource, { metadata: local("settings"), data: { color: "blue" } });
+    await appears(provider, ConfigMapResource, remote("settings"), ({ data }) => data?.["color"] === "blue");
+    // Edits at the provider are overwritten, deletions mended.
+    await provider.mergePatch(SecretResource, remote("password"), { data: { p: "eA==" } });
+    await appears(provider, SecretResource, remote("password"), ({ data }) => data?.["p"] === "cA==");
+    await provider.delete(SecretResource, remote("password"));
+    await appears(provider, SecretResource, remote("password"));
+    // Newly skipped and deleted ones go.
+    await consumer.mergePatch(SecretResource, local("password"), {
+      metadata: { annotations: { "liqo.io/skip-reflection": "" } },
+    });
+    await vanishes(provider, SecretResource, remote("password"));
+    await consumer.delete(ServiceResource, local("web"));
+    await vanishes(provider, ServiceResource, remote("web"));
+  });
+
+  it("reflects endpoints that the provider does not have itself", async () => {
+    await consumer.create(NodeResource, { metadata: { name: "worker" } });
+    const ready = { ready: true, serving: true, terminating: false };
+    await consumer.create(EndpointSliceResource, {
+      metadata: {
+        ...local("web-abc"),
+        labels: { "kubernetes.io/service-name": "web", "endpointslice.kubernetes.io/managed-by": "x" },
+      },
+      addressType: "IPv4",
+      ports: [{ name: "", port: 80, protocol: "TCP" }],
+      endpoints: [
+        { addresses: ["10.201.0.5"], nodeName: "worker", conditions: ready, targetRef: { kind: "Pod", name: "p" } },
+        { addresses: ["10.71.0.9"], nodeName: NODE, conditions: ready },
+        { addresses: ["192.168.7.7"], conditions: ready },
+      ],
+    });
+    const first = await appears(provider, ShadowEndpointSliceResource, remote("web-abc"));
+    const template = first.spec.template;
+    expect(template?.endpoints).to.deep.equal([
+      {
+        addresses: ["10.201.0.5"],
+        nodeName: "consumer",
+        conditions: ready,
+        targetRef: { kind: "RemotePod", name: "p" },
+      },
+    ]);
+    expect(first.metadata.labels).to.include({
+      "kubernetes.io/service-name": "web",
+      "endpointslice.kubernetes.io/managed-by": "endpointslice.reflection.liqo.io",
+    });
+    // The third endpoint has no address for the provider until an IP gives it one.
+    await consumer.create(IPResource, IPResource.build({ metadata: local("seven"), spec: { ip: "192.168.7.7" } }));
+    const status = { ip: "10.70.0.8", cidr: "10.70.0.0/16" };
+    await consumer.mergePatch(IPResource, local("seven"), { status }, { subresource: "status" });
+    await appears(provider, ShadowEndpointSliceResource, remote("web-abc"), ({ spec }) =>
+      Boolean(spec.template?.endpoints?.some(({ addresses }) => addresses[0] === "10.70.0.8")),
+    );
+  });
+
+  it("brings events back", async () => {
+    const shadow = await appears(provider, ShadowPodResource, remote("web"));
+    await provider.create(EventResource, {
+      metadata: remote("web.17f"),
+      involvedObject: {
+        apiVersion: "offloading.liqo.io/v1beta1",
+        kind: "ShadowPod",
+        ...remote("web"),
+        uid: shadow.metadata.uid,
+      },
+      reason: "Pulled",
+      message: "image is there",
+      type: "Normal",
+      source: { component: "kubelet" },
+    });
+    const event = await appears(consumer, EventResource, local("web.17f"));
+    const pod = await appears(consumer, PodResource, local("web"));
+    expect(event.involvedObject).to.include({
+      kind: "Pod",
+      apiVersion: "v1",
+      namespace: LOCAL_NAMESPACE,
+      uid: pod.metadata?.uid,
+    });
+    expect(event.source?.component).to.equal("kubelet (remote)");
+  });
+
+  it("keeps everything over a restart, and catches up with what it has missed", async () => {
+    await consumer.create(ConfigMapResource, { metadata: local("old"), data: {} });
+    await appears(provider, ConfigMapResource, remote("old"));
+    const before = await appears(provider, ShadowPodResource, remote("web"));
+    const pod = await appears(consumer, PodResource, local("web"));
+    await harness.stopVirtualNode();
+    await consumer.delete(ConfigMapResource, local("old"));
+    await consumer.delete(PodResource, local("early"), { gracePeriodSeconds: 0 });
+    await runRemotely("web", running(5));
+    await harness.startVirtualNode();
+    await appears(
+      consumer,
+      PodResource,
+      local("web"),
+      ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) >= 5,
+    );
+    await vanishes(provider, ConfigMapResource, remote("old"));
+    await vanishes(provider, ShadowPodResource, remote("early"));
+    const after = await appears(provider, ShadowPodResource, remote("web"));
+    expect(after.metadata.uid).to.equal(before.metadata.uid);
+    expect((await appears(consumer, PodResource, local("web"))).metadata?.uid).to.equal(pod.metadata?.uid);
+  });
+
+  it("replaces the remote pod of a local one that was replaced by another of the same name", async () => {
+    await createPod("set-0");
+    const first = await appears(provider, ShadowPodResource, remote("set-0"));
+    await consumer.delete(PodResource, local("set-0"), { gracePeriodSeconds: 0 });
+    await createPod("set-0");
+    await appears(provider, ShadowPodResource, remote("set-0"), ({ metadata }) => metadata.uid !== first.metadata.uid);
+  });
+
+  it("deletes the local pod only when the remote one has gone", async () => {
+    await consumer.delete(PodResource, local("web"));
+    await vanishes(provider, ShadowPodResource, remote("web"));
+    // The garbage collector marks the remote pod; the kubelet that is not there would remove it.
+    expect((await consumer.get(PodResource, local("web")))?.metadata?.deletionTimestamp).to.be.a("string");
+    await provider.delete(PodResource, remote("web"), { gracePeriodSeconds: 0 });
+    await vanishes(consumer, PodResource, local("web"));
+    await vanishes(provider, SecretResource, remote("web-token"));
+  });
+
+  describe("kubelet API", () => {
+    let approver: Startable[] = [];
+    let informers: SharedInformers;
+    const get = (
+      path: string,
+      options: https.RequestOptions = {},
+    ): Promise<{ status: number; body: string; issuer: unknown }> =>
+      new Promise((resolve, reject) => {
+        const request = https.get(
+          { host: "127.0.0.1", port: harness.kubeletPort, path, rejectUnauthorized: false, agent: false, ...options },
+          (response) => {
+            const issuer =
+              "getPeerCertificate" in response.socket
+                ? (response.socket as import("node:tls").TLSSocket).getPeerCertificate().issuer
+                : {};
+            let body = "";
+            response.setEncoding("utf8").on("data", (text: string) => (body += text));
+            response.on("end", () => resolve({ status: response.statusCode ?? 0, body, issuer }));
+          },
+        );
+        request.on("error", reject);
+      });
+
+    after(async () => {
+      await Promise.all(approver.map((part) => part.stop()));
+      await informers?.stop();
+    });
+
+    it("admits nobody unknown, tells others what they may not, and serves who may", async () => {
+      const someone = await harness.consumer.authority.issue("CN=someone");
+      const admin = await harness.consumer.authority.issue("CN=admin,O=system:masters");
+      expect((await get("/pods")).status).to.equal(401);
+      const refused = await get("/pods", { cert: someone.certificate, key: someone.key });
+      expect(refused.status).to.equal(403);
+      expect(refused.body).to.contain("user someone may not get nodes/pods");
+      const credentials = { cert: admin.certificate, key: admin.key };
+      const pods = await get("/pods", credentials);
+      expect(pods.status).to.equal(200);
+      expect((JSON.parse(pods.body) as { items: Pod[] }).items.map(({ metadata }) => metadata?.name)).to.include(
+        "set-0",
+      );
+      expect(await get("/healthz", credentials)).to.include({ status: 200, body: "ok" });
+      expect((await get("/metrics/resource", credentials)).body).to.contain("node_cpu_usage_seconds_total");
+      expect((await get(`/containerLogs/${LOCAL_NAMESPACE}/nobody/main`, credentials)).status).to.equal(404);
+      expect((await get(`/containerLogs/${LOCAL_NAMESPACE}/set-0/none`, credentials)).status).to.equal(404);
+      expect(
+        (await get(`/containerLogs/${LOCAL_NAMESPACE}/set-0/main?sinceSeconds=1&sinceTime=x`, credentials)).status,
+      ).to.equal(422);
+    });
+
+    it("takes bearer tokens that the API server confirms", async () => {
+      const { status } = await consumer.request<{ status: { token: string } }>(
+        "POST",
+        `/api/v1/namespaces/${LOCAL_NAMESPACE}/serviceaccounts/default/token`,
+        { body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { audiences: [] } } },
+      );
+      expect((await get("/pods", { headers: { authorization: "Bearer nonsense" } })).status).to.equal(401);
+      expect((await get("/pods", { headers: { authorization: `Bearer ${status.token}` } })).status).to.equal(403);
+    });
+
+    it("gets a serving certificate by a request that only its own account can make", async () => {
+      await consumer.create(PodResource, {
+        metadata: {
+          name: "vk-provider-0",
+          namespace: TENANT,
+          labels: { [Labels.virtualNode]: NODE, [Labels.offloadingComponent]: "virtual-kubelet" },
+        },
+        spec: { serviceAccountName: NODE, containers: [{ name: "virtual-kubelet", image: "agent" }] },
+      });
+      const status = { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] };
+      await consumer.mergePatch(
+        PodResource,
+        { name: "vk-provider-0", namespace: TENANT },
+        { status },
+        { subresource: "status" },
+      );
+      // The same request by another user is left alone.
+      const { items } = await consumer.list(CertificateSigningRequestResource);
+      const { request, signerName, usages } = items[0]!.spec;
+      const labels = { [Labels.virtualNode]: NODE };
+      await consumer.create(CertificateSigningRequestResource, {
+        metadata: { name: "forged", labels },
+        spec: { request, signerName, usages },
+      });
+
+      const logger = createLogger("test");
+      informers = new SharedInformers(consumer, logger);
+      approver = setupServingCertificateApprover({ client: consumer, informers, logger } as ControllerContext);
+      await informers.start();
+      for (const part of approver) await part.start();
+      await until("a certificate of the cluster's authority", SECONDS, async () => {
+        const { issuer } = await get("/healthz");
+        return (issuer as { CN?: string }).CN === "consumer-ca" ? true : undefined;
+      });
+      const left = await until("answered requests to be removed", SECONDS, async () => {
+        const list = await consumer.list(CertificateSigningRequestResource);
+        return list.items.length === 1 ? list.items : undefined;
+      });
+      expect(left[0]?.metadata?.name).to.equal("forged");
+      expect(left[0]?.status?.conditions).to.equal(undefined);
+    });
+  });
+
+  it("gives pods up when their namespace is not offloaded any more, but not at once", async () => {
+    await runRemotely("set-0", running());
+    await appears(consumer, PodResource, local("set-0"), ({ status }) => status?.phase === "Running");
+    await createPod("waiting");
+    await appears(provider, ShadowPodResource, remote("waiting"));
+    await harness.map("CreationLoopBackOff");
+    await harness.map("Accepted");
+    await harness.map("Terminating");
+    const aborted = await appears(consumer, PodResource, local("set-0"), ({ status }) => status?.phase === "Failed");
+    expect(aborted.status?.reason).to.equal("OffloadingAborted");
+    expect(aborted.status?.containerStatuses?.[0]?.state?.terminated?.exitCode).to.equal(1);
+    await appears(consumer, PodResource, local("waiting"), ({ status }) => status?.reason === "OffloadingBackOff");
+    await consumer.delete(PodResource, local("waiting"));
+    await vanishes(consumer, PodResource, local("waiting"));
+  });
+});

@@ -1,0 +1,94 @@
+import { expect } from "chai";
+import { VirtualNodeResource, type NamespaceMapPhase, type VirtualNode } from "../../../agent/api/index.js";
+import { matchesNodeSelector } from "../../../agent/controller/offloading/node-selector.js";
+import { remoteNamespaceName } from "../../../agent/controller/offloading/namespace-offloading/remote-name.js";
+import { selectedClusters } from "../../../agent/controller/offloading/namespace-offloading/selection.js";
+import {
+  clusterConditions,
+  offloadingPhase,
+  type ClusterState,
+} from "../../../agent/controller/offloading/namespace-offloading/status.js";
+
+describe("remoteNamespaceName", () => {
+  it("follows the strategy", () => {
+    expect(remoteNamespaceName("app", {}, "me")).to.equal("app-me");
+    expect(remoteNamespaceName("app", { namespaceMappingStrategy: "EnforceSameName" }, "me")).to.equal("app");
+    const selected = { namespaceMappingStrategy: "SelectedName" as const, remoteNamespaceName: "other" };
+    expect(remoteNamespaceName("app", selected, "me")).to.equal("other");
+  });
+});
+
+describe("matchesNodeSelector", () => {
+  const node = { name: "n", labels: { zone: "a", size: "5" } };
+  const matches = (key: string, operator: string, ...values: string[]) =>
+    matchesNodeSelector([{ matchExpressions: [{ key, operator, values }] }], node);
+
+  it("knows every operator", () => {
+    expect(matches("zone", "In", "a", "b") && matches("zone", "Exists") && matches("none", "DoesNotExist")).to.equal(
+      true,
+    );
+    expect(matches("zone", "NotIn", "b") && matches("none", "NotIn", "b")).to.equal(true);
+    expect(matches("size", "Gt", "4") && matches("size", "Lt", "6")).to.equal(true);
+    expect(matches("zone", "NotIn", "a") || matches("none", "In", "a") || matches("zone", "Gt", "1")).to.equal(false);
+    expect(matches("zone", "Unknown", "a")).to.equal(false);
+  });
+
+  it("takes no terms as all nodes, and an empty term as none", () => {
+    expect(matchesNodeSelector(undefined, node) && matchesNodeSelector([], node)).to.equal(true);
+    expect(matchesNodeSelector([{}], node)).to.equal(false);
+  });
+});
+
+describe("selectedClusters", () => {
+  const virtualNode = (name: string, clusterID: string, labels = {}): VirtualNode =>
+    VirtualNodeResource.build({ metadata: { name, namespace: "tn" }, spec: { clusterID, labels } });
+  const spec = {
+    clusterSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: ["a"] }] }] },
+  };
+
+  it("selects a cluster if any of its nodes matches, in whatever order", () => {
+    const nodes = [
+      virtualNode("one", "p", { zone: "a" }),
+      virtualNode("two", "p", { zone: "b" }),
+      virtualNode("three", "q"),
+    ];
+    for (const list of [nodes, [...nodes].reverse()]) {
+      expect(Object.fromEntries(selectedClusters(spec, list, () => undefined))).to.deep.equal({ p: true, q: false });
+    }
+  });
+
+  it("prefers the labels of the Node once it is there", () => {
+    const node = () => ({ metadata: { labels: { zone: "b" } } });
+    expect(selectedClusters(spec, [virtualNode("one", "p", { zone: "a" })], node).get("p")).to.equal(false);
+  });
+});
+
+describe("status of a NamespaceOffloading", () => {
+  const phaseOf = (...states: [boolean, NamespaceMapPhase | undefined][]) => {
+    const clusters = new Map<string, ClusterState>(
+      states.map(([selected, phase], index) => [`c${index}`, { selected, phase }]),
+    );
+    return offloadingPhase(clusterConditions(clusters), false);
+  };
+
+  it("sums up by the first phase that fits", () => {
+    expect(phaseOf()).to.equal("NoClusterSelected");
+    expect(phaseOf([false, undefined], [false, "Terminating"])).to.equal("NoClusterSelected");
+    expect(phaseOf([true, "Accepted"], [false, undefined])).to.equal("Ready");
+    expect(phaseOf([true, "CreationLoopBackOff"])).to.equal("AllFailed");
+    expect(phaseOf([true, "Accepted"], [true, "CreationLoopBackOff"])).to.equal("SomeFailed");
+    expect(phaseOf([true, "Accepted"], [true, undefined])).to.equal("InProgress");
+    expect(offloadingPhase({}, true)).to.equal("Terminating");
+  });
+
+  it("keeps the time of a condition whose status stays", () => {
+    const old = "2026-01-01T00:00:00Z";
+    const before = clusterConditions(new Map([["c", { selected: true, phase: undefined }]]));
+    for (const condition of before["c"] ?? []) condition.lastTransitionTime = old;
+    const [required, ready] =
+      clusterConditions(new Map([["c", { selected: true, phase: "Accepted" }]]), before)["c"] ?? [];
+    expect(required?.lastTransitionTime).to.equal(old);
+    expect(ready).to.include({ status: "True", reason: "NamespaceCreated" });
+    expect(ready?.lastTransitionTime).not.to.equal(old);
+  });
+});

@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import type { Endpoint } from "kubernetes-types/discovery/v1";
+import {
+  ConfigurationResource,
+  ShadowEndpointSliceResource,
+  ShadowPodResource,
+  type ShadowPod,
+} from "../../../agent/api/index.js";
+import { endpointSliceOf } from "../../../agent/controller/offloading/shadow-endpoint-slice/mapping.js";
+import { metadataPatch, podOf } from "../../../agent/controller/offloading/shadow-pod/pod.js";
+
+const configuration = ConfigurationResource.build({
+  metadata: {},
+  spec: { remote: { cidr: { pod: ["10.1.0.0/16"], external: ["10.2.0.0/16"] } } },
+  status: { remote: { cidr: { pod: ["10.11.0.0/16"], external: ["10.12.0.0/16"] } } },
+});
+
+describe("Pod of a ShadowPod", () => {
+  const shadow = (labels: Record<string, string>, annotations: Record<string, string> = {}): ShadowPod =>
+    ShadowPodResource.build({
+      metadata: { name: "p", namespace: "n", uid: "u", labels, annotations },
+      spec: { pod: { containers: [], hostAliases: [{ ip: "10.2.0.3", hostnames: ["kubernetes.default"] }] } },
+    });
+
+  it("knows the consumer's API server by its address here, if there is a network", () => {
+    expect(podOf(shadow({}), configuration).spec?.hostAliases?.[0]?.ip).to.equal("10.12.0.3");
+    expect(podOf(shadow({}), undefined).spec?.hostAliases?.[0]?.ip).to.equal("10.2.0.3");
+  });
+
+  it("follows metadata, and leaves alone what the provider added", () => {
+    const pod = podOf(shadow({ a: "1", b: "2" }, { x: "1" }), undefined);
+    expect(metadataPatch(shadow({ a: "1", b: "2" }, { x: "1" }), pod)).to.equal(undefined);
+    Object.assign(pod.metadata?.labels ?? {}, { injected: "yes" });
+    const patch = metadataPatch(shadow({ a: "3" }, {}), pod) as { metadata: { labels: object; annotations: object } };
+    expect(patch.metadata.labels).to.deep.equal({ a: "3", b: null });
+    expect(patch.metadata.annotations).to.include({ x: null });
+  });
+});
+
+describe("EndpointSlice of a ShadowEndpointSlice", () => {
+  const slice = (endpoints: Endpoint[], direct?: object, reachable = true): Endpoint[] => {
+    const annotations: Record<string, string> = direct
+      ? { "liqo.io/direct-connections-data": JSON.stringify({ clusterAddresses: direct }) }
+      : {};
+    const shadow = ShadowEndpointSliceResource.build({
+      metadata: { name: "s", namespace: "n", labels: { "offloading.liqo.io/origin": "consumer" }, annotations },
+      spec: { template: { addressType: "IPv4", endpoints, ports: [] } },
+    });
+    const configurationOf = (id: string) => (id === "stranger" ? undefined : configuration);
+    const result = endpointSliceOf(shadow, { reachable, configurationOf });
+    expect(result.metadata?.annotations).to.deep.equal({});
+    return result.endpoints;
+  };
+
+  it("translates addresses of pods and of the external range, and keeps an empty slice", () => {
+    const endpoints = [{ addresses: ["10.1.0.9"] }, { addresses: ["10.2.0.9"] }, { addresses: ["192.0.2.1"] }];
+    expect(slice(endpoints).map(({ addresses }) => addresses[0])).to.deep.equal([
+      "10.11.0.9",
+      "10.12.0.9",
+      "192.0.2.1",
+    ]);
+    expect(slice([])).to.deep.equal([]);
+  });
+
+  it("turns ready into not ready while the consumer is not reachable, never the other way", () => {
+    const endpoints = [{ addresses: ["10.1.0.1"], conditions: { ready: false } }, { addresses: ["10.1.0.2"] }];
+    expect(slice(endpoints).map(({ conditions }) => conditions?.ready)).to.deep.equal([false, undefined]);
+    expect(slice(endpoints, undefined, false).map(({ conditions }) => conditions?.ready)).to.deep.equal([false, false]);
+  });
+
+  it("drops addresses of a third cluster without a network to it", () => {
+    const endpoints = [{ addresses: ["10.1.0.1"] }, { addresses: ["10.1.0.2"] }];
+    const direct = { stranger: ["10.1.0.1"], neighbour: ["10.1.0.2"] };
+    expect(slice(endpoints, direct).map(({ addresses }) => addresses[0])).to.deep.equal(["10.11.0.2"]);
+  });
+});
