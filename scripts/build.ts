@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
+import { slimKubernetesClient } from "./slim-kubernetes-client.js";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -18,6 +19,7 @@ const COMMON: BuildOptions = {
   keepNames: true,
   legalComments: "none",
   logLevel: "warning",
+  plugins: [slimKubernetesClient],
 };
 
 /** Bundles the agent into one file and returns its path. */

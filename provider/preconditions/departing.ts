@@ -38,7 +38,10 @@ export async function openDeparting(
     reach(context, "provider", args.provider, providerId, args.forceUnreachable),
   ]);
   if (!consumer && !provider) {
-    context.log("warning", "neither cluster can be reached: the resource leaves the state, nothing was changed in the clusters");
+    context.log(
+      "warning",
+      "neither cluster can be reached: the resource leaves the state, nothing was changed in the clusters",
+    );
   }
   return { consumer, provider, consumerId, providerId };
 }

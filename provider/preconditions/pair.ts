@@ -93,7 +93,10 @@ function checkVersions(context: CallContext, { consumer, provider }: Pair): void
     case "fit":
       return;
     case "warn":
-      context.log("warning", `${both}: peerings with other installations are supported for equal minor versions of Liqo only`);
+      context.log(
+        "warning",
+        `${both}: peerings with other installations are supported for equal minor versions of Liqo only`,
+      );
       return;
     case "refuse":
       if (context.config.skipVersionCheck) return;

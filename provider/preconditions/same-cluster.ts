@@ -9,10 +9,15 @@ export async function checkDifferentClusters(context: CheckContext, failures: Fa
   const [consumer, provider] = await Promise.all([context.clusterAt("consumer"), context.clusterAt("provider")]);
   if (!consumer || !provider) return;
   if (consumer.transport.server === provider.transport.server) {
-    failures.add("provider", `is the same cluster as the consumer (${provider.transport.server}): name two different clusters`);
+    failures.add(
+      "provider",
+      `is the same cluster as the consumer (${provider.transport.server}): name two different clusters`,
+    );
     return;
   }
-  const agents = await Promise.all([findAgent(consumer, context.signal), findAgent(provider, context.signal)]).catch(() => []);
+  const agents = await Promise.all([findAgent(consumer, context.signal), findAgent(provider, context.signal)]).catch(
+    () => [],
+  );
   const [own, other] = agents;
   if (own && other && own.clusterId === other.clusterId) {
     failures.add(

@@ -9,7 +9,11 @@ import type { Peer } from "./pair.js";
  * @param expected the cluster ID that the resource was made for
  * @throws Error when the agent is missing there, or the cluster is another one
  */
-export async function openCluster(context: CallContext, args: ClusterArgs | undefined, expected?: string): Promise<Peer> {
+export async function openCluster(
+  context: CallContext,
+  args: ClusterArgs | undefined,
+  expected?: string,
+): Promise<Peer> {
   const client = await context.client(args);
   const agent = await findAgent(client, context.signal);
   if (!agent) {

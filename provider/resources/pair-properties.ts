@@ -23,7 +23,8 @@ export const pairOutputs = {
 };
 
 export const drift = z.array(z.string()).meta({
-  description: "What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.",
+  description:
+    "What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.",
 });
 
 /** Makes `pulumi up` repair what a refresh has found. */
@@ -36,7 +37,10 @@ export function clusterIds({ consumer, provider }: Pair): { consumerClusterId: s
 }
 
 /** Whether a change concerns deletion alone: it then needs no cluster, as one of them may be gone. */
-export function onlyForceChanged(inputs: { forceUnreachable: boolean }, oldInputs: { forceUnreachable: boolean }): boolean {
+export function onlyForceChanged(
+  inputs: { forceUnreachable: boolean },
+  oldInputs: { forceUnreachable: boolean },
+): boolean {
   const rest = (value: object): object => ({ ...value, forceUnreachable: undefined });
   return inputs.forceUnreachable !== oldInputs.forceUnreachable && isDeepStrictEqual(rest(inputs), rest(oldInputs));
 }

@@ -21,9 +21,9 @@ export interface WaitRequest<T extends KubeObject, R> {
   labelSelector?: string | Record<string, string>;
   /** What is waited for, as messages put it: "the gateway server's endpoint". */
   what: string;
-  judge(objects: T[]): Verdict<R>;
+  judge: (objects: T[]) => Verdict<R>;
   /** Asked once time is over: what in the cluster explains it. Failures of its own are ignored. */
-  explain?(signal: AbortSignal): Promise<string | undefined>;
+  explain?: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
 /** Left of a call's time to find out why a wait has failed. */

@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
@@ -70,8 +73,28 @@ func bind(file string) (*schema.Package, error) {
 func generate(language string, pkg *schema.Package) (map[string][]byte, error) {
 	switch language {
 	case "nodejs":
-		return nodejs.GeneratePackage(tool, pkg, nil, nil, false, nil)
+		files, err := nodejs.GeneratePackage(tool, pkg, nil, nil, false, nil)
+		if err != nil {
+			return nil, err
+		}
+		return withRootImports(files), nil
 	default:
 		return nil, fmt.Errorf("no generator for %q; there is nodejs", language)
 	}
+}
+
+var rootImport = regexp.MustCompile(`from "\./(utilities|types/(?:input|output|enums))";`)
+
+// withRootImports lets files in folders import the root's modules by the right path. The generator computes it with filepath.Rel(folder, ""), which
+// since Go 1.25 no longer ends in "/.", so that one step up is lost.
+func withRootImports(files map[string][]byte) map[string][]byte {
+	for name, content := range files {
+		folder := path.Dir(name)
+		if folder == "." || !strings.HasSuffix(name, ".ts") {
+			continue
+		}
+		up := strings.Repeat("../", strings.Count(folder, "/")+1)
+		files[name] = rootImport.ReplaceAll(content, []byte(`from "`+up+`$1";`))
+	}
+	return files
 }

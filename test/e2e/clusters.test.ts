@@ -182,7 +182,7 @@ function traces(): string[] {
     entries,
   );
   const networks = entries("/var/lib/cni/results").filter((path) => named(readFileSync(path, "utf8")));
-  const links = entries("/sys/class/net").filter((path) => path.includes("/plq"));
+  const links = entries("/sys/class/net").filter((path) => named(path) || /plq\d+$/.test(path));
   const mounts = lines("/proc/self/mountinfo");
   return [...[...cgroups, ...files, ...mounts].filter(named), ...networks, ...links]
     .filter((line) => !line.includes("veth"))

@@ -6,6 +6,7 @@ import {
   describeObject,
   hasFinalizer,
   isForbidden,
+  isUnreachable,
   type EventRecorder,
   type Logger,
 } from "../../runtime/index.js";
@@ -23,6 +24,8 @@ export interface ReflectorOptions {
   events: EventRecorder;
   logger: Logger;
   isPeerDead(): boolean;
+  /** Called when the connection to the peer has broken. */
+  onConnectionLost(): void;
   /** Called when an item's pass has ended, or the peer's objects have changed. */
   onProgress(): void;
 }
@@ -138,6 +141,9 @@ export class Reflector {
       namespace: remoteNamespace,
       labelSelector: copySelector(localClusterID),
       logger: this.options.logger,
+      onError: (error) => {
+        if (isUnreachable(error)) this.options.onConnectionLost();
+      },
     });
   }
 }

@@ -22,6 +22,7 @@ import {
 } from "../../runtime/index.js";
 import { decodeBase64, remoteClusterOf } from "../authentication/lookups.js";
 import type { ControllerContext, Startable } from "../context.js";
+import { peerSignals } from "../peer-signals.js";
 import { REPLICATED_KINDS, type ReplicatedKind, type ReplicatedObject } from "./kinds.js";
 import { Reflector } from "./reflector.js";
 
@@ -148,6 +149,7 @@ export class ReplicationManager implements Startable {
         local: this.local,
         events: this.events,
         logger: logger.child({ cluster: remoteClusterID }),
+        onConnectionLost: () => peerSignals(this.context).reportTrouble(remoteClusterID),
         isPeerDead: () => this.isPeerDead(remoteClusterID),
         onProgress: () => this.onProgress(secretKey),
       });

@@ -18,6 +18,8 @@ export interface ApiServerCheckOptions {
 interface RunningCheck {
   kubeconfig: string;
   abort: AbortController;
+  /** Ends the wait for the next look. */
+  nap?: AbortController;
   state?: ApiServerState;
 }
 
@@ -34,15 +36,23 @@ export class ApiServerChecks {
   ensure(clusterID: string, kubeconfig: string): void {
     const present = this.checks.get(clusterID);
     if (present?.kubeconfig === kubeconfig) return;
-    present?.abort.abort();
+    this.stop(clusterID);
     const check: RunningCheck = { kubeconfig, abort: new AbortController(), state: present?.state };
     this.checks.set(clusterID, check);
     void this.run(clusterID, check);
   }
 
   stop(clusterID: string): void {
-    this.checks.get(clusterID)?.abort.abort();
+    const check = this.checks.get(clusterID);
+    check?.abort.abort();
+    check?.nap?.abort();
     this.checks.delete(clusterID);
+  }
+
+  /** Looks now: something suggests that the peer does not answer any more. Where that is known already, nothing changes. */
+  lookNow(clusterID: string): void {
+    const check = this.checks.get(clusterID);
+    if (check?.state?.answers) check.nap?.abort();
   }
 
   stopAll(): void {
@@ -63,7 +73,9 @@ export class ApiServerChecks {
       const changed = state.answers !== check.state?.answers || state.message !== check.state.message;
       check.state = state;
       if (changed) this.options.onChange(clusterID);
-      await delay((state.answers ? intervalSeconds : Math.min(intervalSeconds, RETRY_SECONDS)) * 1000, signal);
+      check.nap = new AbortController();
+      const seconds = state.answers ? intervalSeconds : Math.min(intervalSeconds, RETRY_SECONDS);
+      await delay(seconds * 1000, check.nap.signal);
     }
   }
 

@@ -18,6 +18,7 @@ import {
 } from "../../runtime/index.js";
 import { remoteClusterOf, sameJson } from "../authentication/lookups.js";
 import type { ControllerContext, Startable } from "../context.js";
+import { peerSignals } from "../peer-signals.js";
 import { ApiServerChecks } from "./api-server-checks.js";
 import { authenticationFindings, isAuthenticationInUse } from "./authentication-findings.js";
 import { dated, moduleStatus } from "./conditions.js";
@@ -48,6 +49,7 @@ export class ForeignClusterController implements Startable {
       logger,
       onChange: (clusterID) => this.controller.enqueue(clusterID),
     });
+    peerSignals(context).onTrouble((clusterID) => this.checks.lookNow(clusterID));
     this.controller = this.watching(
       new Controller({ name: this.name, logger, reconcile: (clusterID) => this.reconcile(clusterID) }),
     );

@@ -13,13 +13,14 @@ export const OFFLOADING_CONTROLLER_RULES: PolicyRule[] = [
   {
     apiGroups: ["offloading.liqo.io"],
     resources: ["virtualnodes"],
-    verbs: [...READ, "create", "update", "patch"],
+    verbs: [...READ, "create", "patch"],
   },
   {
     apiGroups: ["offloading.liqo.io"],
-    resources: ["virtualnodes/status", "namespacemaps/status", "namespaceoffloadings/status", "shadowpods/status"],
-    verbs: ["get", "update", "patch"],
+    resources: ["virtualnodes/status", "namespacemaps/status", "shadowpods/status"],
+    verbs: ["patch"],
   },
+  { apiGroups: ["offloading.liqo.io"], resources: ["namespaceoffloadings/status"], verbs: ["update"] },
   // Deployments, pods and slices are owned by these, and block their deletion.
   {
     apiGroups: ["offloading.liqo.io"],
@@ -30,9 +31,9 @@ export const OFFLOADING_CONTROLLER_RULES: PolicyRule[] = [
   {
     apiGroups: ["offloading.liqo.io"],
     resources: ["namespacemaps"],
-    verbs: [...READ, "create", "update", "patch", "delete"],
+    verbs: [...READ, "create", "patch", "delete"],
   },
-  { apiGroups: ["offloading.liqo.io"], resources: ["namespaceoffloadings"], verbs: [...READ, "update", "patch"] },
+  { apiGroups: ["offloading.liqo.io"], resources: ["namespaceoffloadings"], verbs: [...READ, "patch"] },
   {
     apiGroups: ["offloading.liqo.io"],
     resources: ["shadowpods", "shadowendpointslices", "vkoptionstemplates"],
@@ -46,13 +47,13 @@ export const OFFLOADING_CONTROLLER_RULES: PolicyRule[] = [
   {
     apiGroups: ["apps"],
     resources: ["deployments"],
-    verbs: [...READ, "create", "update", "patch", "delete"],
+    verbs: [...READ, "create", "patch", "delete"],
   },
-  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "update", "patch", "delete"] },
+  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["create", "patch", "delete"] },
   {
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["clusterrolebindings"],
-    verbs: ["get", "create", "update", "patch", "delete"],
+    verbs: ["create", "patch", "delete"],
   },
   // The consumer's rights in the namespaces it is given.
   { apiGroups: ["rbac.authorization.k8s.io"], resources: ["rolebindings"], verbs: [...READ, "create"] },
@@ -75,7 +76,7 @@ export const OFFLOADING_CONTROLLER_RULES: PolicyRule[] = [
   {
     apiGroups: ["discovery.k8s.io"],
     resources: ["endpointslices"],
-    verbs: [...READ, "create", "update", "patch", "delete"],
+    verbs: [...READ, "create", "patch", "delete"],
   },
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices/restricted"], verbs: ["create"] },
   // What happened, on the objects that people look at.

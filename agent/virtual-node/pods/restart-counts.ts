@@ -46,8 +46,24 @@ export function withRestarts(
   local: ContainerStatus[] | undefined,
   offset: number,
 ): ContainerStatus[] | undefined {
-  return remote?.map((status) => {
+  if (!remote?.length) return local?.map(waitingAgain);
+  return remote.map((status) => {
     const shown = local?.find(({ name }) => name === status.name)?.restartCount ?? 0;
     return { ...status, restartCount: Math.max(shown, status.restartCount + offset) };
   });
+}
+
+/** The remote pod has been made anew and its containers are not known yet: their counts must not be forgotten. */
+function waitingAgain({ name, image, imageID, restartCount, lastState }: ContainerStatus): ContainerStatus {
+  const state = { waiting: { reason: "ContainerCreating" } };
+  return {
+    name,
+    image,
+    imageID,
+    restartCount,
+    ready: false,
+    started: false,
+    state,
+    ...(lastState ? { lastState } : {}),
+  };
 }

@@ -15,8 +15,8 @@ export function revivesContainers(local: Pod, remote: Pod): boolean {
     before.some(({ name, state }) => {
       const ended = state?.terminated;
       if (!ended || sidecars.has(name) || (policy === "OnFailure" && ended.exitCode !== 0)) return false;
-      const next = after.find((status) => status.name === name);
-      return next !== undefined && !next.state?.terminated;
+      // No status at all: the remote pod has been made anew and not begun yet.
+      return !after.find((status) => status.name === name)?.state?.terminated;
     });
   return (
     revived(local.status?.containerStatuses, remote.status?.containerStatuses) ||

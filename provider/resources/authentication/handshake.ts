@@ -42,7 +42,10 @@ export function authenticate(
     scope.status("consumer: credentials for the Tenant prepared");
     const proxyURL = await proxy;
     if (options.inBand) scope.status(`consumer: the provider's API server is reached in-band, by ${proxyURL ?? ""}`);
-    const tenant = await applyTenant(scope, parties.provider, credentials, { proxyURL, tenantCondition: options.tenantCondition });
+    const tenant = await applyTenant(scope, parties.provider, credentials, {
+      proxyURL,
+      tenantCondition: options.tenantCondition,
+    });
     scope.status("provider: Tenant applied");
     const grant = await waitForGrant(scope, parties.provider, tenant);
     scope.status("provider: Tenant accepted, certificate signed");

@@ -26,7 +26,11 @@ export async function inBandProxyUrl(progress: Progress, { consumer, provider }:
       what: "the address of the provider's API server proxy",
       judge: ([ip]) => {
         if (ip?.status?.ip) return { done: ip.status.ip };
-        return { waiting: ip ? "no address is assigned yet" : "there is no IP resource of that type: is the agent's proxy installed?" };
+        return {
+          waiting: ip
+            ? "no address is assigned yet"
+            : "there is no IP resource of that type: is the agent's proxy installed?",
+        };
       },
     }),
     waitFor<Configuration, Configuration>(progress, {
@@ -36,7 +40,10 @@ export async function inBandProxyUrl(progress: Progress, { consumer, provider }:
       labelSelector: { [Labels.remoteClusterID]: provider.clusterId },
       what: "the network between the clusters, which inBand needs",
       judge: ([found]) => {
-        if (!found) return { waiting: "there is no Configuration for the provider: create a NetworkLink that this resource depends on" };
+        if (!found)
+          return {
+            waiting: "there is no Configuration for the provider: create a NetworkLink that this resource depends on",
+          };
         const mapping = judgeMapping(found, found.metadata.generation ?? 0);
         return "done" in mapping ? { done: found } : { waiting: "the provider's ranges are not mapped yet" };
       },

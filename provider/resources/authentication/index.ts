@@ -72,7 +72,13 @@ async function establish(
   const { namespaces, proxyURL, ...identity } = await authenticate(context, pair, inputs, (tenantNamespaces) =>
     context.checkpoint(pairId(pair), { ...ids, tenantNamespaces }),
   );
-  return { ...ids, tenantNamespaces: namespaces, ...identity, ...(proxyURL ? { usedProxyURL: proxyURL } : {}), drift: [] };
+  return {
+    ...ids,
+    tenantNamespaces: namespaces,
+    ...identity,
+    ...(proxyURL ? { usedProxyURL: proxyURL } : {}),
+    drift: [],
+  };
 }
 
 function isProxyUrl(text: string): boolean {

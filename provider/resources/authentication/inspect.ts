@@ -33,7 +33,8 @@ export async function inspectAuthentication(
   if (!tenant && !identity) return undefined;
   const observed = { ...inputs };
   const condition = tenant?.spec.tenantCondition;
-  if (condition && (inputs.tenantCondition ?? (isImport ? condition : undefined)) !== undefined) observed.tenantCondition = condition;
+  if (condition && (inputs.tenantCondition ?? (isImport ? condition : undefined)) !== undefined)
+    observed.tenantCondition = condition;
   if (isImport && tenant?.spec.proxyURL) observed.proxyURL = tenant.spec.proxyURL;
   const wantedProxy = inputs.inBand ? tenant?.spec.proxyURL : observed.proxyURL;
   const drift = [
@@ -42,7 +43,10 @@ export async function inspectAuthentication(
     tenant && (tenant.spec.proxyURL ?? "") !== (wantedProxy ?? "") && "provider: the Tenant names another proxy",
     !identity && "consumer: the Identity is missing",
     identity && !identity.status?.kubeconfigSecretRef?.name && "consumer: the Identity has no kubeconfig",
-    identity && tenant && (identity.spec.namespace ?? "") !== (tenant.status?.tenantNamespace ?? "") && "consumer: the Identity names another tenant namespace",
+    identity &&
+      tenant &&
+      (identity.spec.namespace ?? "") !== (tenant.status?.tenantNamespace ?? "") &&
+      "consumer: the Identity names another tenant namespace",
   ].filter((line) => typeof line === "string");
   return {
     inputs: observed,

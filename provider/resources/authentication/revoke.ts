@@ -47,7 +47,13 @@ async function removeConsumerSide(progress: Progress, consumer: Party, isProvide
   const isControlPlane = (object: KubeObject): boolean =>
     (object as { spec?: { type?: string } }).spec?.type === "ControlPlane";
   await deleteSome(progress, consumer, IdentityResource, { labelSelector, filter: isControlPlane });
-  await ifFound(waitUntilNone(progress, consumer.client, IdentityResource, { namespace: consumer.namespace, labelSelector, filter: isControlPlane }));
+  await ifFound(
+    waitUntilNone(progress, consumer.client, IdentityResource, {
+      namespace: consumer.namespace,
+      labelSelector,
+      filter: isControlPlane,
+    }),
+  );
   // Renew and kubeconfig are collected after their owner; the Secret is held until nothing of the consumer is replicated any more.
   const renewal = { namespace: consumer.namespace, labelSelector: { [Labels.remoteID]: consumer.remoteId } };
   const kubeconfigs = {
@@ -74,7 +80,8 @@ async function removeProviderSide(progress: Progress, provider: Party, isConsume
     progress,
     provider,
     ({ metadata }) =>
-      metadata?.labels?.[Labels.nonce] !== undefined || metadata?.name?.startsWith(Names.remoteCertificateSecret) === true,
+      metadata?.labels?.[Labels.nonce] !== undefined ||
+      metadata?.name?.startsWith(Names.remoteCertificateSecret) === true,
   );
 }
 
@@ -89,7 +96,10 @@ async function removeCopies(progress: Progress, provider: Party): Promise<void> 
 }
 
 /** Tells the agent that the remote will not come back, so that it waits for nothing there (control plane specification, §15). */
-export async function declareUnreachable(progress: Progress, { client, remoteId, side }: Omit<Party, "namespace">): Promise<void> {
+export async function declareUnreachable(
+  progress: Progress,
+  { client, remoteId, side }: Omit<Party, "namespace">,
+): Promise<void> {
   const patch = { metadata: { annotations: { [Annotations.permanentlyUnreachable]: "true" } } };
   await ifFound(client.mergePatch(ForeignClusterResource, { name: remoteId }, patch, { signal: progress.signal }));
   progress.status(`${side}: cluster ${remoteId} marked as permanently unreachable`);
@@ -122,12 +132,17 @@ async function deleteSome(
   progress: Progress,
   { client, namespace }: Party,
   type: ResourceType,
-  { labelSelector, filter = () => true }: { labelSelector?: Record<string, string>; filter?: (object: KubeObject) => boolean },
+  {
+    labelSelector,
+    filter = () => true,
+  }: { labelSelector?: Record<string, string>; filter?: (object: KubeObject) => boolean },
 ): Promise<void> {
   const list = await ifFound(client.list(type, { namespace, labelSelector, signal: progress.signal }));
   const chosen = (list?.items ?? []).filter(filter);
   await Promise.all(
-    chosen.map(({ metadata }) => client.delete(type, { name: metadata?.name ?? "", namespace }, { signal: progress.signal })),
+    chosen.map(({ metadata }) =>
+      client.delete(type, { name: metadata?.name ?? "", namespace }, { signal: progress.signal }),
+    ),
   );
 }
 

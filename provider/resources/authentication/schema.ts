@@ -11,7 +11,10 @@ export const accessProperties = {
   proxyURL: z
     .string()
     .optional()
-    .meta({ description: "An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none." }),
+    .meta({
+      description:
+        "An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.",
+    }),
   tenantCondition: z
     .enum(["Active", "Cordoned", "Drained"])
     .optional()

@@ -1,5 +1,12 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { delay, isNotFound, KubeError, objectPath, PodResource, type KubeClient } from "../../../agent/runtime/index.js";
+import {
+  delay,
+  isNotFound,
+  KubeError,
+  objectPath,
+  PodResource,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
 import type { Progress } from "../../waits/index.js";
 
 const BUDGET_RETRY_MS = 2_000;

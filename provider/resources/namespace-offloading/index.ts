@@ -62,7 +62,11 @@ export const namespaceOffloading = defineResource({
         podOffloadingStrategy: spec.podOffloadingStrategy ?? "LocalAndRemote",
         ...(spec.remoteNamespaceName ? { remoteNamespaceName: spec.remoteNamespaceName } : {}),
         ...(given.clusterSelector || terms.length > 0
-          ? { clusterSelector: { nodeSelectorTerms: terms as NonNullable<typeof given.clusterSelector>["nodeSelectorTerms"] } }
+          ? {
+              clusterSelector: {
+                nodeSelectorTerms: terms as NonNullable<typeof given.clusterSelector>["nodeSelectorTerms"],
+              },
+            }
           : {}),
       },
       outputs: {

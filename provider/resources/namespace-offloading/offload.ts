@@ -60,14 +60,23 @@ export async function offload(
     what: `the offloading of namespace ${namespace}`,
     judge: ([current]) => judgeOffloading(current, applied.metadata.generation ?? 0),
     explain: async (signal) =>
-      (await latestWarning(client, namespace, { kind: "NamespaceOffloading", name: Names.namespaceOffloading }, signal)) ??
-      explainAgent(consumer, signal),
+      (await latestWarning(
+        client,
+        namespace,
+        { kind: "NamespaceOffloading", name: Names.namespaceOffloading },
+        signal,
+      )) ?? explainAgent(consumer, signal),
   });
   const { providers, remoteNamespace } = offloaded;
   if (providers.length === 0) {
-    progress.log("warning", `namespace ${namespace}: no virtual node fits the clusterSelector, or there is none: nothing is offloaded yet`);
+    progress.log(
+      "warning",
+      `namespace ${namespace}: no virtual node fits the clusterSelector, or there is none: nothing is offloaded yet`,
+    );
   } else {
-    progress.status(`namespace ${namespace}: extended to ${providers.join(", ")}${remoteNamespace ? ` as ${remoteNamespace}` : ""}`);
+    progress.status(
+      `namespace ${namespace}: extended to ${providers.join(", ")}${remoteNamespace ? ` as ${remoteNamespace}` : ""}`,
+    );
   }
   return offloaded;
 }

@@ -67,7 +67,9 @@ export const namespaceOffloadingInputs = z.object({
 export const namespaceOffloadingOutputs = z.object({
   consumerClusterId: z.string().meta({ description: "The consumer's cluster ID." }),
   remoteNamespace: z.string().meta({ description: "The namespace's name on the providers." }),
-  providers: z.array(z.string()).meta({ description: "Cluster IDs of the providers that have the namespace.", equality: "set" }),
+  providers: z
+    .array(z.string())
+    .meta({ description: "Cluster IDs of the providers that have the namespace.", equality: "set" }),
   offloadingPhase: z.string().meta({ description: "Ready, or NoClusterSelected when no virtual node fits." }),
   drift,
 });

@@ -69,7 +69,10 @@ async function deleteNamespace(progress: Progress, client: KubeClient, name: str
   if (!namespace || isDeleting(namespace) || namespace.metadata?.labels?.[Labels.appManagedBy] !== MANAGER) return;
   const content = await contentOf(client, name, progress.signal);
   if (content.length > 0) {
-    progress.log("warning", `namespace ${name} stays, as it holds ${content.slice(0, 5).join(", ")}${content.length > 5 ? " …" : ""}`);
+    progress.log(
+      "warning",
+      `namespace ${name} stays, as it holds ${content.slice(0, 5).join(", ")}${content.length > 5 ? " …" : ""}`,
+    );
     return;
   }
   await client.delete(NamespaceResource, { name }, { uid: namespace.metadata.uid, signal: progress.signal });

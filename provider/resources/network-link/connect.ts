@@ -171,7 +171,10 @@ function establish(
       await keys;
       return options.shareKeys ? waitUntilConnected(inner, end, name) : "";
     });
-  const connections = { [server.end.side]: connected(server.end, servers), [client.end.side]: connected(client.end, clients) };
+  const connections = {
+    [server.end.side]: connected(server.end, servers),
+    [client.end.side]: connected(client.end, clients),
+  };
   return {
     async report() {
       const already = isReused ? "already there, made by the other direction" : "set up";
@@ -187,7 +190,10 @@ function establish(
       scope.status(`${client.end.side}: gateway client's pod is ready`);
       await keys;
       scope.status(options.shareKeys ? "public keys exchanged" : "public keys left to be exchanged by hand");
-      const result = { consumer: (await connections["consumer"]) ?? "", provider: (await connections["provider"]) ?? "" };
+      const result = {
+        consumer: (await connections["consumer"]) ?? "",
+        provider: (await connections["provider"]) ?? "",
+      };
       if (options.shareKeys) {
         scope.status("consumer: connection established");
         scope.status("provider: connection established");

@@ -48,12 +48,19 @@ export async function disconnect(progress: Progress, pair: DepartingPair): Promi
       await work;
       progress.status(`${end.side}: gateway and network configuration deleted`);
     }
-    await Promise.all(peersOf(pair).map(({ peer, remoteId }) => scope.start((inner) => releaseTenantNamespace(inner, peer, remoteId))));
+    await Promise.all(
+      peersOf(pair).map(({ peer, remoteId }) => scope.start((inner) => releaseTenantNamespace(inner, peer, remoteId))),
+    );
   });
 }
 
 /** The sides that are there, each with the other's ID. */
-export function peersOf({ consumer, provider, consumerId, providerId }: DepartingPair): { peer: Peer; remoteId: string }[] {
+export function peersOf({
+  consumer,
+  provider,
+  consumerId,
+  providerId,
+}: DepartingPair): { peer: Peer; remoteId: string }[] {
   return [
     ...(consumer ? [{ peer: consumer, remoteId: providerId }] : []),
     ...(provider ? [{ peer: provider, remoteId: consumerId }] : []),

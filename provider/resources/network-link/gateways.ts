@@ -13,17 +13,18 @@ import {
   type GatewayClient,
   type GatewayServer,
 } from "../../../agent/api/index.js";
-import {
-  DeploymentResource,
-  ownerReference,
-  SecretResource,
-  type ResourceType,
-} from "../../../agent/runtime/index.js";
+import { DeploymentResource, ownerReference, SecretResource, type ResourceType } from "../../../agent/runtime/index.js";
 import { waitFor, type Progress, type Verdict } from "../../waits/index.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
 import { explainGateway } from "./explain.js";
-import { gatewayClientManifest, gatewayServerManifest, publicKeyManifest, remoteLabels, type Endpoint } from "./manifests.js";
+import {
+  gatewayClientManifest,
+  gatewayServerManifest,
+  publicKeyManifest,
+  remoteLabels,
+  type Endpoint,
+} from "./manifests.js";
 import type { LinkOptions } from "./options.js";
 
 /** A gateway of either kind. */
@@ -33,7 +34,12 @@ type GatewayKind = "server" | "client";
 const RESOURCES = { server: GatewayServerResource, client: GatewayClientResource };
 
 /** Throws unless the template exists. */
-export async function checkTemplate(progress: Progress, end: LinkEnd, kind: GatewayKind, options: LinkOptions): Promise<void> {
+export async function checkTemplate(
+  progress: Progress,
+  end: LinkEnd,
+  kind: GatewayKind,
+  options: LinkOptions,
+): Promise<void> {
   const { templateName: name, templateNamespace: namespace = end.agentNamespace } = options[kind];
   const type: ResourceType = kind === "server" ? WgGatewayServerTemplateResource : WgGatewayClientTemplateResource;
   if (await end.client.get(type, { name, namespace }, progress.signal)) return;
@@ -65,7 +71,12 @@ export function applyClient(
 }
 
 /** Waits until the gateway's Deployment has a ready pod. */
-export async function waitUntilRunning(progress: Progress, end: LinkEnd, kind: GatewayKind, gateway: Gateway): Promise<void> {
+export async function waitUntilRunning(
+  progress: Progress,
+  end: LinkEnd,
+  kind: GatewayKind,
+  gateway: Gateway,
+): Promise<void> {
   const name = gateway.metadata.name ?? "";
   await waitFor(progress, {
     client: end.client,
@@ -119,17 +130,24 @@ export function judgeEndpoint(server: GatewayServer | undefined): Verdict<Endpoi
 }
 
 /** Waits for a gateway's key pair and gives the public part, as base64. */
-export async function waitForPublicKey(progress: Progress, end: LinkEnd, kind: GatewayKind, gateway: Gateway): Promise<string> {
+export async function waitForPublicKey(
+  progress: Progress,
+  end: LinkEnd,
+  kind: GatewayKind,
+  gateway: Gateway,
+): Promise<string> {
   const name = gateway.metadata.name ?? "";
   const reference = await waitFor<Gateway, { name: string; namespace: string }>(progress, {
     client: end.client,
-    type: RESOURCES[kind] as ResourceType<Gateway>,
+    type: RESOURCES[kind],
     namespace: end.namespace,
     name,
     what: `the keys of the gateway ${kind} ${end.namespace}/${name}`,
     judge: ([current]) => {
       const secret = current?.status?.secretRef;
-      return secret?.name ? { done: { name: secret.name, namespace: secret.namespace ?? end.namespace } } : { waiting: "they are not made yet" };
+      return secret?.name
+        ? { done: { name: secret.name, namespace: secret.namespace ?? end.namespace } }
+        : { waiting: "they are not made yet" };
     },
     explain: (signal) => explainGateway(end, name, signal),
   });
@@ -173,7 +191,9 @@ export function judgeConnection([connection]: readonly Connection[]): Verdict<st
   if (value === ConnectionValue.connected) return { done: value };
   if (!connection) return { waiting: "the gateway has not begun to connect" };
   if (value === ConnectionValue.error) {
-    return { waiting: "no answer comes through the tunnel (is the server's UDP port reachable from the client's cluster?)" };
+    return {
+      waiting: "no answer comes through the tunnel (is the server's UDP port reachable from the client's cluster?)",
+    };
   }
   return { waiting: `it is ${value ?? "not reported yet"}` };
 }

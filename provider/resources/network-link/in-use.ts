@@ -22,7 +22,10 @@ export async function waitForDepartingNodes(progress: Progress, end: LinkEnd): P
   try {
     const isDeparting = await waitFor(withLimit(progress, NOTICE_MS), request(judgeNotice));
     if (!isDeparting) return;
-    await waitFor(progress, request((nodes) => (nodes.length === 0 ? { done: true } : { waiting: "their pods are moving" })));
+    await waitFor(
+      progress,
+      request((nodes) => (nodes.length === 0 ? { done: true } : { waiting: "their pods are moving" })),
+    );
   } catch (error) {
     if (progress.signal.aborted) throw error;
     if (isNotFound(error)) return;

@@ -43,7 +43,8 @@ export async function inspectLink(
   const found = { consumer, provider };
   if (Object.keys(defined(consumer)).length + Object.keys(defined(provider)).length === 0) return undefined;
   const { server, client } = orient(ends, found, inputs.gatewayServerLocation);
-  const isReused = server.end.side !== (inputs.gatewayServerLocation === "Consumer" ? "consumer" : "provider") && !isImport;
+  const isReused =
+    server.end.side !== (inputs.gatewayServerLocation === "Consumer" ? "consumer" : "provider") && !isImport;
   const observed = isReused ? inputs : observedInputs(inputs, server.present, client.present, isImport);
   if (isImport) observed.gatewayServerLocation = server.end.side === "consumer" ? "Consumer" : "Provider";
   const endpoint = judgeEndpoint(server.present.server);
@@ -118,18 +119,30 @@ function movedEndpoint(server: EndObjects, client: EndObjects, inputs: NetworkLi
 }
 
 /** The inputs that would make what is there. What the program left to defaults stays absent while it has its default. */
-function observedInputs(inputs: NetworkLinkInputs, server: EndObjects, client: EndObjects, isImport: boolean): NetworkLinkInputs {
+function observedInputs(
+  inputs: NetworkLinkInputs,
+  server: EndObjects,
+  client: EndObjects,
+  isImport: boolean,
+): NetworkLinkInputs {
   const options = linkOptions(inputs);
   const spec = server.server?.spec;
   const observed = structuredClone(inputs);
   if (spec) {
     const { port = options.server.port, serviceType, nodePort, loadBalancerIP } = spec.endpoint ?? {};
-    const live = { type: serviceType === "ExternalName" || !serviceType ? ("ClusterIP" as const) : serviceType, port, nodePort, loadBalancerIP };
+    const live = {
+      type: serviceType === "ExternalName" || !serviceType ? ("ClusterIP" as const) : serviceType,
+      port,
+      nodePort,
+      loadBalancerIP,
+    };
     const isAsAsked = Object.entries(live).every(([key, value]) => options.server[key as keyof typeof live] === value);
-    if (!isAsAsked) observed.gatewayServer = defined({ ...options.server, ...live }) as NetworkLinkInputs["gatewayServer"];
+    if (!isAsAsked)
+      observed.gatewayServer = defined({ ...options.server, ...live }) as NetworkLinkInputs["gatewayServer"];
     observed.mtu = spec.mtu ?? inputs.mtu;
   }
-  if (client.client?.spec.mtu !== undefined && client.client.spec.mtu !== inputs.mtu) observed.mtu = client.client.spec.mtu;
+  if (client.client?.spec.mtu !== undefined && client.client.spec.mtu !== inputs.mtu)
+    observed.mtu = client.client.spec.mtu;
   return isImport ? (defined(observed) as NetworkLinkInputs) : observed;
 }
 

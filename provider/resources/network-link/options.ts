@@ -15,7 +15,12 @@ export function linkOptions({ gatewayServer, gatewayClient, mtu, gatewayServerLo
   return {
     mtu: mtu ?? DEFAULT_MTU,
     location: gatewayServerLocation ?? "Provider",
-    server: { type: "LoadBalancer", port: DEFAULT_WIREGUARD_PORT, templateName: Names.gatewayServerTemplate, ...gatewayServer },
+    server: {
+      type: "LoadBalancer",
+      port: DEFAULT_WIREGUARD_PORT,
+      templateName: Names.gatewayServerTemplate,
+      ...gatewayServer,
+    },
     client: { templateName: Names.gatewayClientTemplate, ...gatewayClient },
   };
 }

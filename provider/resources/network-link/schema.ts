@@ -63,7 +63,8 @@ export const gatewayClient = z.object({
 /** How the link is set up; shared with Peering. */
 export const linkProperties = {
   gatewayServerLocation: location.default("Provider").meta({
-    description: "Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.",
+    description:
+      "Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.",
     typeName: "GatewayServerLocation",
     enumDescriptions: { Provider: "The cluster that runs the pods.", Consumer: "The cluster that offloads." },
   }),
@@ -86,23 +87,27 @@ export const networkLinkInputs = z.object({
   provider: clusterField("The cluster that runs them."),
   ...linkProperties,
   disableSharingKeys: z.boolean().default(false).meta({
-    description: "Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.",
+    description:
+      "Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.",
   }),
   forceUnreachable,
 });
 
-const ranges = z.object({
-  pod: z.array(z.string()).meta({ description: "In place of the remote cluster's pod CIDRs." }),
-  external: z.array(z.string()).meta({ description: "In place of the remote cluster's external CIDR." }),
-});
+const ranges = z
+  .object({
+    pod: z.array(z.string()).meta({ description: "In place of the remote cluster's pod CIDRs." }),
+    external: z.array(z.string()).meta({ description: "In place of the remote cluster's external CIDR." }),
+  })
+  .meta({ description: "The other cluster\'s ranges, as this one calls them.", typeName: "RemappedRanges" });
 
 export const remappedCIDRs = z
   .object({
-    consumer: ranges.meta({ description: "How the consumer calls the provider's ranges.", typeName: "RemappedRanges" }),
-    provider: ranges.meta({ description: "How the provider calls the consumer's ranges.", typeName: "RemappedRanges" }),
+    consumer: ranges,
+    provider: ranges,
   })
   .meta({
-    description: "The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.",
+    description:
+      "The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.",
     typeName: "RemappedCIDRs",
   });
 

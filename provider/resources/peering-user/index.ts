@@ -1,6 +1,12 @@
 import { CertificateSigningRequestResource, RoleBindingResource } from "../../../agent/runtime/index.js";
 import { peeringUserName } from "../../../agent/api/index.js";
-import { defineResource, known, UNKNOWN, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import {
+  defineResource,
+  known,
+  UNKNOWN,
+  type ChangeContext,
+  type UnknowableProperties,
+} from "../../framework/index.js";
 import { openCluster, openForDeletion, splitPairId, type Peer } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
@@ -72,7 +78,9 @@ async function openProvider(
 ): Promise<Peer> {
   const provider: Peer = { ...(await openCluster(context, inputs.cluster, expected)), side: "provider" };
   if (provider.clusterId !== inputs.consumerClusterId) return provider;
-  throw new Error(`consumerClusterId: "${inputs.consumerClusterId}" is the ID of the provider itself: name the consumer's`);
+  throw new Error(
+    `consumerClusterId: "${inputs.consumerClusterId}" is the ID of the provider itself: name the consumer's`,
+  );
 }
 
 async function establish(

@@ -74,7 +74,10 @@ export function userKubeconfig(options: {
     kind: "Config",
     "current-context": "default",
     clusters: [
-      { name: cluster, cluster: { server: options.server, ...(options.ca ? { "certificate-authority-data": options.ca } : {}) } },
+      {
+        name: cluster,
+        cluster: { server: options.server, ...(options.ca ? { "certificate-authority-data": options.ca } : {}) },
+      },
     ],
     users: [
       {

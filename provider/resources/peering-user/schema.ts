@@ -8,11 +8,16 @@ export const peeringUserInputs = z.object({
   apiServer: z
     .string()
     .optional()
-    .meta({ description: "URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here." }),
+    .meta({
+      description: "URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.",
+    }),
   tlsCompatibilityMode: z
     .boolean()
     .default(false)
-    .meta({ description: "Use an RSA key instead of Ed25519, for API servers or proxies that do not know the latter. Default: false." }),
+    .meta({
+      description:
+        "Use an RSA key instead of Ed25519, for API servers or proxies that do not know the latter. Default: false.",
+    }),
 });
 
 export const peeringUserOutputs = z.object({
@@ -20,7 +25,8 @@ export const peeringUserOutputs = z.object({
   userName: z.string().meta({ description: "The user's name, as the API server sees it." }),
   tenantNamespace: z.string().meta({ description: "The namespace that the user may work in." }),
   kubeconfig: z.string().meta({
-    description: "A kubeconfig with the rights that peering needs and no more: the `provider` of the consumer's own program.",
+    description:
+      "A kubeconfig with the rights that peering needs and no more: the `provider` of the consumer's own program.",
     secret: true,
   }),
   drift,

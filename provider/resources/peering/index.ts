@@ -24,9 +24,18 @@ export const peering = defineComponent({
   inputs: peeringInputs,
   outputs: peeringOutputs,
   construct(sdk, name, inputs, options) {
-    const component = new sdk.ComponentResource(TOKEN, name, {}, options);
+    class Peering extends sdk.ComponentResource {
+      complete(state: Inputs): void {
+        this.registerOutputs(state);
+      }
+    }
+    const component = new Peering(TOKEN, name, {}, options);
     const child = childrenOf(sdk, component, name);
-    const forward = { consumer: inputs["consumer"], provider: inputs["provider"], forceUnreachable: inputs["forceUnreachable"] };
+    const forward = {
+      consumer: inputs["consumer"],
+      provider: inputs["provider"],
+      forceUnreachable: inputs["forceUnreachable"],
+    };
     const reverse = { ...forward, consumer: forward.provider, provider: forward.consumer };
     const network = isSet(sdk, inputs, "networkingDisabled")
       ? undefined
@@ -39,7 +48,13 @@ export const peering = defineComponent({
       const access = pick(inputs, ["inBand", "proxyURL"]);
       // In-band, the identity is used through the tunnel.
       const waitsFor = network && mayBeSet(inputs["inBand"]) ? [network.resource] : [];
-      const authentication = child("Authentication", `${prefix}authentication`, { ...pair, ...access }, PAIR_OUTPUTS, waitsFor);
+      const authentication = child(
+        "Authentication",
+        `${prefix}authentication`,
+        { ...pair, ...access },
+        PAIR_OUTPUTS,
+        waitsFor,
+      );
       if (!isSet(sdk, inputs, "createResourceSlice")) return { authentication };
       const request = {
         ...pair,
@@ -51,13 +66,13 @@ export const peering = defineComponent({
       const slice = child("ResourceSlice", `${prefix}resources`, request, SLICE_OUTPUTS, [authentication.resource]);
       return { authentication, slice };
     });
-    const state = {
+    const state: Inputs = {
       ...pick(main?.authentication.outputs ?? {}, PAIR_OUTPUTS),
       ...pick(main?.slice?.outputs ?? {}, SLICE_OUTPUTS),
       ...pick(network?.outputs ?? {}, LINK_OUTPUTS),
       ...(back?.slice ? { reverseVirtualNodeName: back.slice.outputs["virtualNodeName"] } : {}),
-    } as Record<string, pulumi.Input<unknown>>;
-    component.registerOutputs(state);
+    };
+    component.complete(state);
     return { component, state };
   },
 });
@@ -70,7 +85,13 @@ interface Child {
 /** Makes children of the component; a child's outputs must be named to be had. */
 function childrenOf(sdk: ComponentSdk, parent: pulumi.ComponentResource, name: string) {
   class ChildResource extends sdk.CustomResource {}
-  return (type: string, suffix: string, inputs: object, outputs: readonly string[], dependsOn: pulumi.Resource[] = []): Child => {
+  return (
+    type: string,
+    suffix: string,
+    inputs: object,
+    outputs: readonly string[],
+    dependsOn: pulumi.Resource[] = [],
+  ): Child => {
     const expected = Object.fromEntries(outputs.map((output) => [output, undefined]));
     const given = Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
     const resource = new ChildResource(
@@ -96,7 +117,9 @@ function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<stri
 function isSet(sdk: ComponentSdk, inputs: Inputs, property: string): boolean {
   const value = inputs[property];
   if (sdk.Output.isInstance(value)) {
-    throw new Error(`${property}: must be a plain value, not an output of another resource, as it decides what the Peering consists of`);
+    throw new Error(
+      `${property}: must be a plain value, not an output of another resource, as it decides what the Peering consists of`,
+    );
   }
   return value === true;
 }

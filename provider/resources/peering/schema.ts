@@ -6,7 +6,9 @@ import { forceUnreachable, pairOutputs } from "../pair-properties.js";
 import { sliceName } from "../resource-slice/schema.js";
 
 const amount = (resource: string) =>
-  quantity.optional().meta({ description: `How much ${resource} to ask for, as a Kubernetes quantity.`, equality: "quantity" });
+  quantity
+    .optional()
+    .meta({ description: `How much ${resource} to ask for, as a Kubernetes quantity.`, equality: "quantity" });
 
 export const peeringInputs = z.object({
   consumer: clusterField("The cluster that offloads pods."),
@@ -48,12 +50,18 @@ export const peeringInputs = z.object({
 export const peeringOutputs = z.object({
   ...pairOutputs,
   virtualNodeName: z.string().optional().meta({ description: "The virtual node on the consumer." }),
-  acceptedResources: z.record(z.string(), z.string()).optional().meta({ description: "What the provider has granted." }),
+  acceptedResources: z
+    .record(z.string(), z.string())
+    .optional()
+    .meta({ description: "What the provider has granted." }),
   remappedCIDRs: remappedCIDRs.optional().meta({
-    description: "The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.",
+    description:
+      "The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.",
     typeName: "RemappedCIDRs",
   }),
-  endpoint: endpoint.optional().meta({ description: "Where the gateway server is reached.", typeName: "GatewayEndpoint" }),
+  endpoint: endpoint
+    .optional()
+    .meta({ description: "Where the gateway server is reached.", typeName: "GatewayEndpoint" }),
   reverseVirtualNodeName: z
     .string()
     .optional()

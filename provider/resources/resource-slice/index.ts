@@ -1,4 +1,10 @@
-import { defineResource, known, UNKNOWN, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import {
+  defineResource,
+  known,
+  UNKNOWN,
+  type ChangeContext,
+  type UnknowableProperties,
+} from "../../framework/index.js";
 import {
   checkDifferentClusters,
   openDeparting,
@@ -82,6 +88,7 @@ async function establish(
     context.checkpoint(sliceId(pairId(pair), name), { ...ids, tenantNamespaces }),
   );
   // A slice that no longer asks for one leaves its virtual node behind otherwise.
-  if (!inputs.createVirtualNode) await deleteVirtualNode(context, pair.consumer, { name, namespace: namespaces.consumer });
+  if (!inputs.createVirtualNode)
+    await deleteVirtualNode(context, pair.consumer, { name, namespace: namespaces.consumer });
   return { ...ids, tenantNamespaces: namespaces, ...negotiated, drift: [] };
 }

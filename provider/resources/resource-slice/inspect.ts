@@ -38,7 +38,9 @@ export async function inspectSlice(
     consumer.client.get(ResourceSliceResource, id, signal),
     consumer.client.get(VirtualNodeResource, id, signal),
     consumer.client.get(NodeResource, { name }, signal),
-    namespaces.provider ? provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal) : undefined,
+    namespaces.provider
+      ? provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal)
+      : undefined,
   ]);
   if (!slice || slice.metadata.labels?.[Labels.replicated] === "true") return undefined;
   const granted = textual(slice.status?.resources ?? {});
@@ -47,8 +49,15 @@ export async function inspectSlice(
     ...(["Authentication", "Resources"] as const).map((type) => notAccepted(slice, type)),
     !copy && "provider: the ResourceSlice's copy is missing",
     inputs.createVirtualNode && !hasNode && "consumer: the virtual node is missing",
-    hasNode && inputs.createVirtualNode && !("done" in judgeVirtualNode(virtualNode, granted)) && "consumer: the virtual node does not offer what was granted",
-    hasNode && inputs.createVirtualNode && virtualNode.spec.createNode !== false && !("done" in judgeNode(node, granted)) && "consumer: the node is not ready",
+    hasNode &&
+      inputs.createVirtualNode &&
+      !("done" in judgeVirtualNode(virtualNode, granted)) &&
+      "consumer: the virtual node does not offer what was granted",
+    hasNode &&
+      inputs.createVirtualNode &&
+      virtualNode.spec.createNode !== false &&
+      !("done" in judgeNode(node, granted)) &&
+      "consumer: the node is not ready",
   ].filter((line) => typeof line === "string");
   return {
     inputs: observedInputs(inputs, slice, copy),
@@ -69,7 +78,11 @@ function notAccepted(slice: ResourceSlice, type: "Authentication" | "Resources")
 }
 
 /** What the program says, where that means the same as what is there. */
-function observedInputs(inputs: ResourceSliceInputs, slice: ResourceSlice, copy: ResourceSlice | undefined): ResourceSliceInputs {
+function observedInputs(
+  inputs: ResourceSliceInputs,
+  slice: ResourceSlice,
+  copy: ResourceSlice | undefined,
+): ResourceSliceInputs {
   const live = textual(slice.spec.resources ?? {});
   const resources = Object.fromEntries(
     Object.entries(live).map(([name, quantity]) => [name, preferEqual(inputs.resources[name], quantity)]),

@@ -51,7 +51,11 @@ export async function negotiate(
   const namespaces = await tenantNamespacesOf(pair, progress.signal);
   const { client } = pair.consumer;
   const existed = await refuseClash(pair, namespaces, name, progress.signal);
-  const ids = { consumerId: pair.consumer.clusterId, providerId: pair.provider.clusterId, namespace: namespaces.consumer };
+  const ids = {
+    consumerId: pair.consumer.clusterId,
+    providerId: pair.provider.clusterId,
+    namespace: namespaces.consumer,
+  };
   const options = { fieldManager: MANAGER, signal: progress.signal };
   await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
   begun(namespaces);
@@ -92,7 +96,9 @@ async function refuseClash(
   const isCopyHere = own?.metadata.labels?.[Labels.replicated] === "true";
   const isSourceThere = copy !== undefined && copy.metadata.labels?.[Labels.replicated] !== "true";
   if (isCopyHere || isSourceThere) {
-    throw new Error(`name: the other direction between these clusters has a ResourceSlice ${name} already: choose another name`);
+    throw new Error(
+      `name: the other direction between these clusters has a ResourceSlice ${name} already: choose another name`,
+    );
   }
   return own !== undefined;
 }
@@ -105,7 +111,8 @@ async function waitForNode(
   granted: Record<string, string>,
 ): Promise<void> {
   const explain = async (signal: AbortSignal) =>
-    (await podProblems(consumer.client, namespace, { [Labels.virtualNode]: name }, signal)) ?? explainAgent(consumer, signal);
+    (await podProblems(consumer.client, namespace, { [Labels.virtualNode]: name }, signal)) ??
+    explainAgent(consumer, signal);
   const virtualNode = await waitFor<VirtualNode, VirtualNode>(progress, {
     client: consumer.client,
     type: VirtualNodeResource,
@@ -115,7 +122,9 @@ async function waitForNode(
     judge: ([current]) => judgeVirtualNode(current, granted),
     explain,
   });
-  progress.status(`consumer: virtual node ${name} ${virtualNode.status?.conditions?.length ? "up to date" : "created"}`);
+  progress.status(
+    `consumer: virtual node ${name} ${virtualNode.status?.conditions?.length ? "up to date" : "created"}`,
+  );
   if (virtualNode.spec.createNode === false) return;
   await waitFor(progress, {
     client: consumer.client,
@@ -129,13 +138,22 @@ async function waitForNode(
 }
 
 /** The provider's mark on its copy; it never travels back (control plane specification, §9). */
-async function setCordon(progress: Progress, { provider }: Pair, namespace: string, name: string, cordoned: boolean): Promise<void> {
+async function setCordon(
+  progress: Progress,
+  { provider }: Pair,
+  namespace: string,
+  name: string,
+  cordoned: boolean,
+): Promise<void> {
   const id = { name, namespace };
   const copy = await provider.client.get(ResourceSliceResource, id, progress.signal);
   const isCordoned = copy?.metadata.annotations?.[Annotations.cordon] === "true";
   if (!copy || isCordoned === cordoned) return;
   const patch = { metadata: { annotations: { [Annotations.cordon]: cordoned ? "true" : null } } };
-  await provider.client.mergePatch(ResourceSliceResource, id, patch, { fieldManager: MANAGER, signal: progress.signal });
+  await provider.client.mergePatch(ResourceSliceResource, id, patch, {
+    fieldManager: MANAGER,
+    signal: progress.signal,
+  });
   progress.status(`provider: ResourceSlice ${name} ${cordoned ? "cordoned" : "uncordoned"}`);
 }
 

@@ -8,7 +8,10 @@ const NAME_MAX = 50;
 export const sliceName = z
   .string()
   .max(NAME_MAX)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be lower-case letters, digits and "-", beginning and ending with a letter or digit');
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+    'must be lower-case letters, digits and "-", beginning and ending with a letter or digit',
+  );
 
 export const resourceSliceInputs = z.object({
   consumer: clusterField("The cluster that asks for resources."),
@@ -19,7 +22,10 @@ export const resourceSliceInputs = z.object({
   class: z
     .string()
     .default("default")
-    .meta({ description: "Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default." }),
+    .meta({
+      description:
+        "Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.",
+    }),
   resources: quantities.default({}).meta({
     description:
       "What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.",
@@ -32,14 +38,18 @@ export const resourceSliceInputs = z.object({
   cordoned: z
     .boolean()
     .default(false)
-    .meta({ description: "Let the provider accept no new pods for this slice; those there keep running. Default: false." }),
+    .meta({
+      description: "Let the provider accept no new pods for this slice; those there keep running. Default: false.",
+    }),
   forceUnreachable,
 });
 
 export const resourceSliceOutputs = z.object({
   ...pairOutputs,
   sliceName: z.string().meta({ description: "The ResourceSlice's name." }),
-  acceptedResources: z.record(z.string(), z.string()).meta({ description: "What the provider has granted.", equality: "quantity" }),
+  acceptedResources: z
+    .record(z.string(), z.string())
+    .meta({ description: "What the provider has granted.", equality: "quantity" }),
   virtualNodeName: z.string().optional().meta({ description: "The virtual node, if there is one." }),
   drift,
 });

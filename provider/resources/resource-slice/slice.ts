@@ -16,7 +16,11 @@ import type { Verdict } from "../../waits/index.js";
 export function sliceManifest(
   ids: { consumerId: string; providerId: string; namespace: string },
   name: string,
-  { class: sliceClass, resources, createVirtualNode }: { class: string; resources: Record<string, string>; createVirtualNode: boolean },
+  {
+    class: sliceClass,
+    resources,
+    createVirtualNode,
+  }: { class: string; resources: Record<string, string>; createVirtualNode: boolean },
 ): { metadata: ResourceSlice["metadata"]; spec: ResourceSlice["spec"] } {
   return {
     metadata: {
@@ -38,7 +42,8 @@ export function judgeCondition(slice: ResourceSlice | undefined, type: ResourceS
   if (!slice) return { failed: "the ResourceSlice was deleted meanwhile" };
   const condition = findCondition(slice.status?.conditions, type);
   if (condition?.status === "Accepted") return { done: undefined };
-  if (condition?.status === "Denied") return { failed: `denied: ${condition.message || condition.reason || "no reason given"}` };
+  if (condition?.status === "Denied")
+    return { failed: `denied: ${condition.message || condition.reason || "no reason given"}` };
   return { waiting: waitingFor(slice, type) };
 }
 
@@ -51,7 +56,8 @@ export function judgeGrant(slice: ResourceSlice | undefined): Verdict<Record<str
     const behind = Object.entries(slice.spec.resources ?? {}).filter(
       ([name, quantity]) => granted[name] === undefined || !quantitiesEqual(granted[name], quantity),
     );
-    if (behind.length > 0) return { waiting: `the grant of ${behind.map(([name]) => name).join(", ")} is not up to date yet` };
+    if (behind.length > 0)
+      return { waiting: `the grant of ${behind.map(([name]) => name).join(", ")} is not up to date yet` };
   }
   return { done: textual(granted) };
 }
@@ -70,11 +76,18 @@ export function judgeNode(node: Node | undefined, granted: ResourceList): Verdic
   const behind = Object.entries(granted).filter(
     ([name, quantity]) => allocatable[name] === undefined || !quantitiesEqual(allocatable[name], quantity),
   );
-  if (behind.length > 0) return { waiting: `its allocatable ${behind.map(([name]) => name).join(", ")} is not up to date yet` };
+  if (behind.length > 0)
+    return { waiting: `its allocatable ${behind.map(([name]) => name).join(", ")} is not up to date yet` };
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
   if (ready?.status === "True") return { done: undefined };
-  const network = node.status?.conditions?.find(({ type, status }) => type === "NetworkUnavailable" && status === "True");
-  return { waiting: network ? "the network between the clusters is not up" : `it is not ready: ${ready?.message ?? ready?.reason ?? ""}` };
+  const network = node.status?.conditions?.find(
+    ({ type, status }) => type === "NetworkUnavailable" && status === "True",
+  );
+  return {
+    waiting: network
+      ? "the network between the clusters is not up"
+      : `it is not ready: ${ready?.message ?? ready?.reason ?? ""}`,
+  };
 }
 
 export function isBuiltIn(sliceClass: string | undefined): boolean {

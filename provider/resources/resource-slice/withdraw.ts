@@ -46,13 +46,20 @@ async function withdrawAtConsumer(
   await gone(progress, consumer, ResourceSliceResource, id);
   await Promise.all([
     gone(progress, consumer, IdentityResource, { name: resourceSliceIdentityName(name), namespace }),
-    waitUntilGone(progress, consumer.client, SecretResource, { name: `kubeconfig-${resourceSliceIdentityName(name)}`, namespace }),
+    waitUntilGone(progress, consumer.client, SecretResource, {
+      name: `kubeconfig-${resourceSliceIdentityName(name)}`,
+      namespace,
+    }),
   ]);
   progress.status(`consumer: ResourceSlice ${name} deleted`);
 }
 
 /** Drains and deletes a virtual node. The agent evicts its pods and waits for them to go. */
-export async function deleteVirtualNode(progress: Progress, consumer: Peer, id: { name: string; namespace: string }): Promise<void> {
+export async function deleteVirtualNode(
+  progress: Progress,
+  consumer: Peer,
+  id: { name: string; namespace: string },
+): Promise<void> {
   const { client } = consumer;
   const existed = await ifFound(client.delete(VirtualNodeResource, id, { signal: progress.signal }));
   if (!existed) return;

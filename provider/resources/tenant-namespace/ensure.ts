@@ -31,6 +31,10 @@ export async function ensureTenantNamespace(
     if (!isAlreadyExists(error)) throw error;
   }
   // Someone else's of that name, or made this very moment by a resource beside this one: it needs the labels.
-  await client.apply(NamespaceResource, { metadata: { name, labels } }, { fieldManager: MANAGER, signal: progress.signal });
+  await client.apply(
+    NamespaceResource,
+    { metadata: { name, labels } },
+    { fieldManager: MANAGER, signal: progress.signal },
+  );
   return { name, existed: true };
 }

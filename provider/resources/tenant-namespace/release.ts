@@ -59,9 +59,11 @@ export async function releaseTenantNamespace(progress: Progress, peer: Peer, rem
     return;
   }
   // A pod still ending when its namespace is deleted delays the namespace by half its grace period.
-  await waitUntilNone(withLimit(progress, SETTLE_MS), client, PodResource, { namespace: name }).catch((error: unknown) => {
-    if (progress.signal.aborted) throw error;
-  });
+  await waitUntilNone(withLimit(progress, SETTLE_MS), client, PodResource, { namespace: name }).catch(
+    (error: unknown) => {
+      if (progress.signal.aborted) throw error;
+    },
+  );
   await client.delete(NamespaceResource, { name }, { uid: namespace.metadata?.uid, signal: progress.signal });
   progress.status(`${side}: tenant namespace ${name} deleted`);
 }
@@ -83,7 +85,11 @@ async function namesOf(
 }
 
 /** Our agent deletes the ForeignCluster once nothing refers to it; Liqo keeps it with all modules off. Slower than expected is no failure. */
-async function waitForForgetting(progress: Progress, { client, agent, side }: Peer, remoteClusterId: string): Promise<void> {
+async function waitForForgetting(
+  progress: Progress,
+  { client, agent, side }: Peer,
+  remoteClusterId: string,
+): Promise<void> {
   if (!agent.isAvailable) return;
   try {
     await waitFor(withLimit(progress, SETTLE_MS), {
@@ -95,7 +101,9 @@ async function waitForForgetting(progress: Progress, { client, agent, side }: Pe
         const modules = Object.entries(foreignCluster?.status?.modules ?? {});
         const enabled = modules.filter(([, module]) => module.enabled).map(([name]) => name);
         if (!foreignCluster || (!agent.isOwn && enabled.length === 0)) return { done: undefined };
-        return { waiting: enabled.length > 0 ? `${enabled.join(" and ")} still count as enabled` : "about to be deleted" };
+        return {
+          waiting: enabled.length > 0 ? `${enabled.join(" and ")} still count as enabled` : "about to be deleted",
+        };
       },
     });
   } catch (error) {

@@ -59,7 +59,8 @@ export const virtualNode = defineResource({
   async delete(context, { id, inputs }) {
     const { consumerClusterId, providerClusterId, name } = splitId(id);
     const consumer = await openForDeletion(context, inputs.cluster, consumerClusterId);
-    const namespace = consumer && (await findTenantNamespace(consumer.client, providerClusterId, context.signal))?.metadata?.name;
+    const namespace =
+      consumer && (await findTenantNamespace(consumer.client, providerClusterId, context.signal))?.metadata?.name;
     if (consumer && namespace) await deleteVirtualNode(context, consumer, { name, namespace });
   },
 });
@@ -74,6 +75,9 @@ function splitId(id: string): { consumerClusterId: string; providerClusterId: st
   return { consumerClusterId, providerClusterId, name };
 }
 
-function outputsOf(consumer: Peer, { createNode, name }: VirtualNodeInputs): Omit<VirtualNodeOutputs, "tenantNamespace"> {
+function outputsOf(
+  consumer: Peer,
+  { createNode, name }: VirtualNodeInputs,
+): Omit<VirtualNodeOutputs, "tenantNamespace"> {
   return { consumerClusterId: consumer.clusterId, ...(createNode ? { nodeName: name } : {}), drift: [] };
 }

@@ -24,11 +24,16 @@ export const virtualNodeInputs = z.object({
   resourceSliceName: z
     .string()
     .optional()
-    .meta({ description: "The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName." }),
+    .meta({
+      description: "The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.",
+    }),
   kubeconfigSecretName: z
     .string()
     .optional()
-    .meta({ description: "A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName." }),
+    .meta({
+      description:
+        "A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.",
+    }),
   resources: quantities.default({ cpu: "2", memory: "4Gi", pods: "110" }).meta({
     description: "The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.",
     equality: "quantity",
@@ -36,15 +41,29 @@ export const virtualNodeInputs = z.object({
   labels: stringMap.optional().meta({ description: "Labels of the node, beside those that every virtual node has." }),
   annotations: stringMap.optional().meta({ description: "Annotations of the node." }),
   taints: z.array(taint).optional().meta({ description: "Taints of the node, beside that of every virtual node." }),
-  nodeSelector: stringMap.optional().meta({ description: "Labels of the provider's nodes that the pods may run on. Default: any." }),
-  storageClasses: names.optional().meta({ description: "The provider's storage classes to offer; the first is the default." }),
-  ingressClasses: names.optional().meta({ description: "The provider's ingress classes to offer; the first is the default." }),
-  loadBalancerClasses: names.optional().meta({ description: "The provider's load balancer classes to offer; the first is the default." }),
-  runtimeClassName: z.string().optional().meta({ description: "The provider's RuntimeClass for the pods. Default: none." }),
+  nodeSelector: stringMap
+    .optional()
+    .meta({ description: "Labels of the provider's nodes that the pods may run on. Default: any." }),
+  storageClasses: names
+    .optional()
+    .meta({ description: "The provider's storage classes to offer; the first is the default." }),
+  ingressClasses: names
+    .optional()
+    .meta({ description: "The provider's ingress classes to offer; the first is the default." }),
+  loadBalancerClasses: names
+    .optional()
+    .meta({ description: "The provider's load balancer classes to offer; the first is the default." }),
+  runtimeClassName: z
+    .string()
+    .optional()
+    .meta({ description: "The provider's RuntimeClass for the pods. Default: none." }),
   vkOptionsTemplateName: z
     .string()
     .optional()
-    .meta({ description: "The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default." }),
+    .meta({
+      description:
+        "The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.",
+    }),
   createNode: z
     .boolean()
     .default(true)

@@ -64,11 +64,16 @@ export function secretNameOf({
 
 function patchOf({ nodeSelector, runtimeClassName }: Pick<VirtualNodeInputs, "nodeSelector" | "runtimeClassName">) {
   if (!nodeSelector && !runtimeClassName) return {};
-  return { offloadingPatch: { ...(nodeSelector ? { nodeSelector } : {}), ...(runtimeClassName ? { runtimeClassName } : {}) } };
+  return {
+    offloadingPatch: { ...(nodeSelector ? { nodeSelector } : {}), ...(runtimeClassName ? { runtimeClassName } : {}) },
+  };
 }
 
 /** The first is the default. */
-function offered<T extends object>(names: readonly string[] = [], make: (name: string) => T): (T & { default: boolean })[] {
+function offered<T extends object>(
+  names: readonly string[] = [],
+  make: (name: string) => T,
+): (T & { default: boolean })[] {
   return names.map((name, index) => ({ ...make(name), default: index === 0 }));
 }
 
@@ -92,7 +97,8 @@ export async function establishVirtualNode(
     type: SecretResource,
     ...secret,
     what: `the identity of the virtual node (Secret ${namespace}/${secret.name})`,
-    judge: ([found]) => (found?.data?.["kubeconfig"] ? { done: undefined } : { waiting: "there is no such Secret with a kubeconfig" }),
+    judge: ([found]) =>
+      found?.data?.["kubeconfig"] ? { done: undefined } : { waiting: "there is no such Secret with a kubeconfig" },
   });
   const manifest = virtualNodeManifest(inputs, namespace, consumer.agentNamespace);
   await client.apply(VirtualNodeResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
@@ -102,7 +108,12 @@ export async function establishVirtualNode(
   return namespace;
 }
 
-async function waitForNode(progress: Progress, consumer: Peer, namespace: string, inputs: VirtualNodeInputs): Promise<void> {
+async function waitForNode(
+  progress: Progress,
+  consumer: Peer,
+  namespace: string,
+  inputs: VirtualNodeInputs,
+): Promise<void> {
   await waitFor(progress, {
     client: consumer.client,
     type: NodeResource,

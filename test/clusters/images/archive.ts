@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { run } from "../support/exec.js";
 import { cacheFolder, sha256 } from "../support/files.js";
@@ -40,6 +50,17 @@ const KEPT = 3;
 /** How the archives of an image's reference begin. */
 export const archiveStem = (ref: string): string => ref.replace(/[^A-Za-z0-9.-]+/g, "_");
 
+/** Archives of an image's reference in the cache, the one asked for last first. */
+export function archivesOf(ref: string): string[] {
+  const folder = join(cacheFolder(), "images");
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => file.startsWith(`${archiveStem(ref)}-`) && file.endsWith(".tar"))
+    .map((file) => ({ path: join(folder, file), time: statSync(join(folder, file)).mtimeMs }))
+    .sort((a, b) => b.time - a.time)
+    .map(({ path }) => path);
+}
+
 /** Builds an image without a container engine, unless an archive of the same content is in the cache. */
 export async function buildArchive(image: ImageDescription, progress: Progress): Promise<BuiltImage> {
   const folder = join(cacheFolder(), "images");
@@ -48,12 +69,16 @@ export async function buildArchive(image: ImageDescription, progress: Progress):
     JSON.stringify([image.ref, image.configuration, image.layers.map((layer) => layer.key), architecture()]),
   );
   const archive = join(folder, `${stem}-${key.slice(0, 16)}.tar`);
-  if (existsSync(archive)) return { ref: image.ref, archive };
+  if (existsSync(archive)) {
+    // Asked for again after another content: from now on it is the image of this reference.
+    if (archivesOf(image.ref)[0] !== archive) utimesSync(archive, new Date(), new Date());
+    return { ref: image.ref, archive };
+  }
   await ensurePrograms([{ program: "umoci", package: "umoci" }], progress);
   await withLock(join(folder, `.${stem}.lock`), `image ${image.ref}`, async () => {
     if (existsSync(archive)) return;
     await progress.step(`image ${image.ref}`, () => assemble(image, archive, join(folder, `.${stem}.work`)));
-    prune(folder, stem);
+    for (const old of archivesOf(image.ref).slice(KEPT)) rmSync(old, { force: true });
   });
   return { ref: image.ref, archive };
 }
@@ -120,10 +145,4 @@ function nameImage(layout: string, ref: string): void {
     manifest.annotations = { "io.containerd.image.name": ref, "org.opencontainers.image.ref.name": ref };
   }
   writeFileSync(path, JSON.stringify(index));
-}
-
-function prune(folder: string, stem: string): void {
-  const archives = readdirSync(folder).filter((file) => file.startsWith(`${stem}-`) && file.endsWith(".tar"));
-  const age = (file: string): number => statSync(join(folder, file)).mtimeMs;
-  for (const file of archives.sort((a, b) => age(b) - age(a)).slice(KEPT)) rmSync(join(folder, file), { force: true });
 }

@@ -1,22 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { run, tryRun } from "../support/exec.js";
 import { cacheFolder } from "../support/files.js";
 import { which } from "../support/packages.js";
-import { archiveStem } from "./archive.js";
+import { archivesOf, archiveStem } from "./archive.js";
 
 /** An archive with the image of this reference: the newest one built here, else out of Docker's image store. */
 export async function imageArchive(ref: string): Promise<string> {
-  return newestBuilt(ref) ?? (await savedFromDocker(ref));
-}
-
-function newestBuilt(ref: string): string | undefined {
-  const folder = join(cacheFolder(), "images");
-  if (!existsSync(folder)) return undefined;
-  return readdirSync(folder)
-    .filter((file) => file.startsWith(`${archiveStem(ref)}-`) && file.endsWith(".tar"))
-    .map((file) => join(folder, file))
-    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)[0];
+  return archivesOf(ref)[0] ?? (await savedFromDocker(ref));
 }
 
 async function savedFromDocker(ref: string): Promise<string> {

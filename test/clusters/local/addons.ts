@@ -20,7 +20,7 @@ const PATHS: Record<string, string> = {
 
 /** Applies both; their images must have been loaded, or are about to be. */
 export async function applyAddons(record: ClusterRecord, api: Api): Promise<void> {
-  const manifests = [...coreDns(record), ...metricsServer()];
+  const manifests = [clusterConfiguration(record), ...coreDns(record), ...metricsServer()];
   await Promise.all(
     manifests.map((manifest) => {
       const path = PATHS[manifest.kind];
@@ -28,6 +28,19 @@ export async function applyAddons(record: ClusterRecord, api: Api): Promise<void
       return api.apply(path, manifest);
     }),
   );
+}
+
+/** The ConfigMap by which kubeadm's and kind's clusters, too, tell their ranges. */
+function clusterConfiguration(record: ClusterRecord): Manifest {
+  const networking = {
+    podSubnet: record.spec.podCIDR,
+    serviceSubnet: record.spec.serviceCIDR,
+    dnsDomain: "cluster.local",
+  };
+  return {
+    ...namespaced("v1", "ConfigMap", "kubeadm-config"),
+    data: { ClusterConfiguration: JSON.stringify({ kind: "ClusterConfiguration", networking }) },
+  };
 }
 
 /** Names of what does not serve yet. */

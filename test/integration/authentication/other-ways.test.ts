@@ -36,7 +36,7 @@ describe("peerings of other kinds", function () {
   let b: ControlPlane;
 
   before(async () => {
-    [a, b] = await Promise.all([startControlPlane("a"), startControlPlane("b")]);
+    [a, b] = await Promise.all([startControlPlane("a", { pingIntervalSeconds: 60 }), startControlPlane("b")]);
     await makeTenantNamespaces(a, b);
   });
 
@@ -110,7 +110,7 @@ describe("peerings of other kinds", function () {
 
   it("peers through an HTTP CONNECT proxy, as in-band peering does", async () => {
     let tunnels = 0;
-    const proxy = http.createServer().on("connect", (request, socket, head) => {
+    const proxy = http.createServer().on("connect", (_request, socket, head) => {
       tunnels += 1;
       // Whatever was asked for: the provider's API server.
       const upstream = net.connect(Number(new URL(b.server.url).port), "127.0.0.1", () => {

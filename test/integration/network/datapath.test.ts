@@ -1,11 +1,12 @@
 import { expect } from "chai";
+import { applyFabric as apply, removeFabric } from "../../../agent/fabric/apply.js";
 import type { FabricState } from "../../../agent/fabric/state.js";
 import type { GatewayState, RangePair } from "../../../agent/gateway/state.js";
 import { applyChanges, wireguardChanges, wireguardStatus, type WireGuardConfig } from "../../../agent/gateway/wireguard.js";
 import { NftablesTable } from "../../../agent/net/index.js";
 import { call, echoServer } from "./support/echo.js";
 import { Namespace } from "./support/namespaces.js";
-import { TestNode, applyFabric, applyGateway, keyPair, startGateway } from "./support/site.js";
+import { TestNode, applyGateway, keyPair, startGateway } from "./support/site.js";
 
 /*
  * Two clusters made of network namespaces, with equal pod ranges and even equal pod addresses; A has two nodes. The ranges
@@ -62,6 +63,10 @@ const SEND = `
 const u = require("node:dgram").createSocket("udp4");
 u.bind(0, process.argv[1], () => u.send("x", 9, process.argv[2], () => process.exit()));`;
 
+function applyFabric({ run }: Namespace, state: FabricState): Promise<boolean> {
+  return apply(run, new NftablesTable(run), state);
+}
+
 describe("data path between two clusters with equal pod ranges", function () {
   this.timeout(60_000);
   let a1: TestNode, a2: TestNode, b1: TestNode;
@@ -90,9 +95,9 @@ describe("data path between two clusters with equal pod ranges", function () {
     stateB.nodes = [node("b1", 21, "10.80.0.1", b1, true)];
     stateB.mappings = [{ lent: "10.70.0.4", target: "10.96.0.80" }];
     await Promise.all([startGateway(gatewayA, stateA), startGateway(gatewayB, stateB)]);
-    await applyFabric(a1.namespace.run, fabricState(1, 11, calledByA));
-    await applyFabric(a2.namespace.run, fabricState(2, 12, calledByA));
-    await applyFabric(b1.namespace.run, fabricState(1, 21, calledByB));
+    await applyFabric(a1.namespace, fabricState(1, 11, calledByA));
+    await applyFabric(a2.namespace, fabricState(2, 12, calledByA));
+    await applyFabric(b1.namespace, fabricState(1, 21, calledByB));
     await exposeServices();
     await connectTunnel();
     await Promise.all([podA1, podA2, podB, a1.namespace].map((namespace) => echoServer(namespace, 8080)));
@@ -192,12 +197,16 @@ describe("data path between two clusters with equal pod ranges", function () {
 
   it("applying the same state again changes nothing, another one leaves nothing behind", async () => {
     const state = fabricState(2, 12, calledByA);
-    expect(await applyFabric(a2.namespace.run, state)).to.equal(false);
-    await applyFabric(a2.namespace.run, { ...state, links: [] });
-    await new NftablesTable(a2.namespace.run).remove();
+    const table = new NftablesTable(a2.namespace.run);
+    await apply(a2.namespace.run, table, state);
+    expect(await apply(a2.namespace.run, table, state)).to.equal(false);
+    await a2.namespace.sh("ip link del liqo.gatewaypod");
+    expect(await apply(a2.namespace.run, table, state)).to.equal(true);
+    expect(await removeFabric(a2.namespace.run, new NftablesTable(a2.namespace.run))).to.equal(true);
+    expect(await removeFabric(a2.namespace.run, table)).to.equal(false);
     const left = await a2.namespace.sh("ip rule; ip -d link show type vxlan; ip route show table all; nft list tables");
     expect(left).not.to.match(/liqo|27753|10\.71/);
-    await applyFabric(a2.namespace.run, state);
+    await applyFabric(a2.namespace, state);
     await applyGateway(gatewayA.run, stateA);
     expect(await call(podA2, "tcp", "10.71.0.5", 8080)).to.equal("10.68.1.5 5");
   });

@@ -4,8 +4,13 @@ import { parseControllerArguments } from "../../../agent/controller/arguments.js
 import type { ControllerContext } from "../../../agent/controller/context.js";
 import { setupOffloading } from "../../../agent/controller/offloading/index.js";
 import { startWebhooks } from "../../../agent/controller/webhooks/index.js";
+import { Names } from "../../../agent/api/index.js";
+import { CONTROLLER_PROCESS_RULES } from "../../../agent/install/rbac/controller.js";
+import { OFFLOADING_CONTROLLER_RULES, WEBHOOK_RULES } from "../../../agent/install/rbac/offloading.js";
 import { webhookManifests } from "../../../agent/install/webhook-manifests.js";
 import {
+  ClusterRoleBindingResource,
+  ClusterRoleResource,
   EventRecorder,
   KubeClient,
   MutatingWebhookConfigurationResource,
@@ -17,19 +22,25 @@ import {
 } from "../../../agent/runtime/index.js";
 import type { ApiServer } from "../support/api-server.js";
 
+const CONTROLLER_USER = "test-controller";
+
 /** What runs in the tests' process in place of one cluster's controller. */
 export interface RunningController {
   context: ControllerContext;
   stop(): Promise<void>;
 }
 
-/** Starts the offloading controllers, and the webhooks when asked, against a test's API server. */
+/**
+ * Starts the offloading controllers, and the webhooks when asked, against a test's API server, with the rights that an installation gives
+ * them and no more.
+ */
 export async function startController(
   server: ApiServer,
   clusterId: string,
   options: { webhooks?: boolean } = {},
 ): Promise<RunningController> {
-  const client = KubeClient.fromText(server.kubeconfig);
+  await grantRights(server.client);
+  const client = KubeClient.fromText(await server.kubeconfigFor(CONTROLLER_USER));
   const logger = pino(
     { level: process.env["LOG_LEVEL"] ?? "silent" },
     process.env["LOG_LEVEL"] ? process.stderr : discard(),
@@ -41,11 +52,11 @@ export async function startController(
     logger,
     recorder: (component) => new EventRecorder(client, component, logger),
   };
-  await ensureNamespace(client, "liqo");
+  await ensureNamespace(server.client, "liqo");
   const controllers = setupOffloading(context);
   const webhooks = options.webhooks ? await startWebhooks(context, { port: 0, extraHosts: ["127.0.0.1"] }) : undefined;
   await context.informers.start();
-  if (webhooks) await installWebhooks(client, webhooks.port);
+  if (webhooks) await installWebhooks(server.client, webhooks.port);
   for (const controller of controllers) await controller.start();
   return {
     context,
@@ -56,6 +67,25 @@ export async function startController(
       client.close();
     },
   };
+}
+
+async function grantRights(admin: KubeClient): Promise<void> {
+  const by = { fieldManager: "test" };
+  const rules = [...CONTROLLER_PROCESS_RULES, ...OFFLOADING_CONTROLLER_RULES, ...WEBHOOK_RULES];
+  const metadata = { name: CONTROLLER_USER };
+  await admin.apply(ClusterRoleResource, { metadata, rules }, by);
+  for (const name of [Names.virtualKubeletLocalRole, Names.virtualKubeletRemoteRole]) {
+    // Rights that the controller does not have itself: it may bind them all the same.
+    const secrets = { apiGroups: [""], resources: ["secrets"], verbs: ["*"] };
+    await admin.apply(ClusterRoleResource, { metadata: { name }, rules: [secrets] }, by);
+  }
+  const apiGroup = "rbac.authorization.k8s.io";
+  const binding = {
+    metadata,
+    roleRef: { apiGroup, kind: "ClusterRole", name: CONTROLLER_USER },
+    subjects: [{ apiGroup, kind: "User", name: CONTROLLER_USER }],
+  };
+  await admin.apply(ClusterRoleBindingResource, binding, by);
 }
 
 async function installWebhooks(client: KubeClient, port: number): Promise<void> {

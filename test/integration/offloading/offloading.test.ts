@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
+import type { PodDisruptionBudget } from "kubernetes-types/policy/v1";
 import {
   ForeignClusterResource,
   IdentityResource,
@@ -21,6 +22,7 @@ import {
   RoleBindingResource,
   ServiceAccountResource,
   type KubeClient,
+  type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 import { ensureNamespace, eventually, gone, startController, tenantLabels, type RunningController } from "./harness.js";
@@ -30,6 +32,14 @@ const TO_PROVIDER = "liqo-tenant-provider";
 const FROM_CONSUMER = "liqo-tenant-consumer";
 const VIRTUAL_NODE = { name: "provider", namespace: TO_PROVIDER };
 const OFFLOADING = { name: "offloading", namespace: "app" };
+
+const PodDisruptionBudgetResource: ResourceType<PodDisruptionBudget> = {
+  group: "policy",
+  version: "v1",
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets",
+  namespaced: true,
+};
 
 describe("offloading controllers against a real API server", function () {
   this.timeout(90_000);
@@ -238,13 +248,50 @@ describe("offloading controllers against a real API server", function () {
     });
   });
 
+  it("takes the Node away from a virtual node that is to have none, and keeps what others of the cluster share", async () => {
+    const id = { name: "second", namespace: TO_PROVIDER };
+    const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, createNode: true };
+    await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
+    await client.create(NodeResource, {
+      metadata: { name: "second", labels: { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "provider" } },
+    });
+    const nodeStatus = async () =>
+      findCondition((await client.get(VirtualNodeResource, id))?.status?.conditions, "Node")?.status;
+    await eventually("the Node in the conditions", async () => (await nodeStatus()) === "Running");
+    await client.mergePatch(VirtualNodeResource, id, { spec: { createNode: false } });
+    await gone(client, NodeResource, { name: "second" });
+    await eventually("condition None", async () => (await nodeStatus()) === "None");
+    await client.delete(VirtualNodeResource, id);
+    await gone(client, VirtualNodeResource, id);
+    expect((await client.get(NamespaceMapResource, VIRTUAL_NODE))?.metadata.deletionTimestamp).to.equal(undefined);
+  });
+
   it("drains a deleted virtual node, then removes process, Node and map, in this order", async () => {
     await client.create(
       ForeignClusterResource,
       ForeignClusterResource.build({ metadata: { name: "provider" }, spec: { clusterID: "provider" } }),
     );
+    // Budgets guard running pods only.
+    const running = { status: { phase: "Running" } };
+    await client.mergePatch(PodResource, { name: "offloaded", namespace: "app" }, running, { subresource: "status" });
+    const budget = { name: "budget", namespace: "app" };
+    // Without its controller a budget has never anything to spare.
+    await client.create(PodDisruptionBudgetResource, {
+      metadata: budget,
+      spec: { maxUnavailable: 0, selector: { matchLabels: { "liqo.io/shadowPod": "true" } } },
+    });
     await client.delete(ResourceSliceResource, VIRTUAL_NODE);
     await client.delete(VirtualNodeResource, VIRTUAL_NODE);
+    await eventually("a blocked eviction", async () => {
+      const condition = findCondition(
+        (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions,
+        "Node",
+      );
+      return (
+        condition?.reason === "EvictionBlocked" && condition.message?.includes("PodDisruptionBudget: app/offloaded")
+      );
+    });
+    await client.delete(PodDisruptionBudgetResource, budget);
     const evicted = await eventually("the eviction", async () => {
       const pod = await client.get(PodResource, { name: "offloaded", namespace: "app" });
       return pod?.metadata?.deletionTimestamp ? pod : undefined;

@@ -79,6 +79,9 @@ describe("virtual node between two API servers", function () {
   const runRemotely = async (name: string, status: PodStatus): Promise<Pod> => {
     const shadow = await appears(provider, ShadowPodResource, remote(name));
     if (!(await provider.get(PodResource, remote(name)))) {
+      // A LimitRange of the provider may give its pods another quality of service.
+      const resources = { limits: { cpu: "1", memory: "1Gi" } };
+      const containers = (shadow.spec.pod?.containers ?? []).map((container) => ({ ...container, resources }));
       const metadata = {
         ...remote(name),
         labels: shadow.metadata.labels,
@@ -86,7 +89,7 @@ describe("virtual node between two API servers", function () {
       };
       await provider.create(PodResource, {
         metadata,
-        spec: { ...shadow.spec.pod, containers: shadow.spec.pod?.containers ?? [] },
+        spec: { ...shadow.spec.pod, containers },
       });
     }
     return provider.mergePatch(PodResource, remote(name), { status }, { subresource: "status" });
@@ -97,7 +100,6 @@ describe("virtual node between two API servers", function () {
     podIPs: [{ ip: "10.201.0.9" }],
     hostIP: "172.30.0.12",
     hostIPs: [{ ip: "172.30.0.12" }],
-    qosClass: "Guaranteed",
     conditions: [
       { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
       { type: "PodScheduled", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
@@ -179,8 +181,12 @@ describe("virtual node between two API servers", function () {
     );
     await harness.map("Accepted");
     await appears(provider, ShadowPodResource, remote("early"));
-    const pod = await appears(consumer, PodResource, local("early"));
-    expect(pod.metadata?.labels?.[Labels.shadowPod]).to.equal("true");
+    await appears(
+      consumer,
+      PodResource,
+      local("early"),
+      ({ metadata }) => metadata?.labels?.[Labels.shadowPod] === "true",
+    );
   });
 
   it("offloads a pod and brings its status back, fast", async () => {
@@ -566,19 +572,21 @@ describe("virtual node between two API servers", function () {
     });
   });
 
-  it("gives pods up when their namespace is not offloaded any more, but not at once", async () => {
-    await runRemotely("set-0", running());
-    await appears(consumer, PodResource, local("set-0"), ({ status }) => status?.phase === "Running");
-    await createPod("waiting");
-    await appears(provider, ShadowPodResource, remote("waiting"));
-    await harness.map("CreationLoopBackOff");
-    await harness.map("Accepted");
-    await harness.map("Terminating");
-    const aborted = await appears(consumer, PodResource, local("set-0"), ({ status }) => status?.phase === "Failed");
-    expect(aborted.status?.reason).to.equal("OffloadingAborted");
-    expect(aborted.status?.containerStatuses?.[0]?.state?.terminated?.exitCode).to.equal(1);
-    await appears(consumer, PodResource, local("waiting"), ({ status }) => status?.reason === "OffloadingBackOff");
-    await consumer.delete(PodResource, local("waiting"));
-    await vanishes(consumer, PodResource, local("waiting"));
+  describe("withdrawn namespace", () => {
+    it("gives pods up when their namespace is not offloaded any more, but not at once", async () => {
+      await runRemotely("set-0", running());
+      await appears(consumer, PodResource, local("set-0"), ({ status }) => status?.phase === "Running");
+      await createPod("waiting");
+      await appears(provider, ShadowPodResource, remote("waiting"));
+      await harness.map("CreationLoopBackOff");
+      await harness.map("Accepted");
+      await harness.map("Terminating");
+      const aborted = await appears(consumer, PodResource, local("set-0"), ({ status }) => status?.phase === "Failed");
+      expect(aborted.status?.reason).to.equal("OffloadingAborted");
+      expect(aborted.status?.containerStatuses?.[0]?.state?.terminated?.exitCode).to.equal(1);
+      await appears(consumer, PodResource, local("waiting"), ({ status }) => status?.reason === "OffloadingBackOff");
+      await consumer.delete(PodResource, local("waiting"));
+      await vanishes(consumer, PodResource, local("waiting"));
+    });
   });
 });

@@ -19,7 +19,7 @@ import {
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { chooseAddress } from "./allocation.js";
-import { applyIPService } from "./ip-service.js";
+import { applyIPService, deleteIPService } from "./ip-service.js";
 import type { Lock } from "./lock.js";
 import { installed } from "./owned-ranges.js";
 
@@ -68,12 +68,16 @@ function networkOf({ informers, config }: ControllerContext, ip: IP): Network | 
 }
 
 async function release({ client }: ControllerContext, ip: IP): Promise<void> {
-  if (hasFinalizer(ip, Finalizers.ip)) await removeFinalizer(client, IPResource, ip, Finalizers.ip);
+  if (!hasFinalizer(ip, Finalizers.ip)) return;
+  if (ip.spec.serviceTemplate) await deleteIPService(client, ip);
+  await removeFinalizer(client, IPResource, ip, Finalizers.ip);
 }
 
 /** The network has gone: so has the address. */
 async function withdraw({ client }: ControllerContext, ip: IP): Promise<void> {
-  if (ip.status?.ip) await client.replaceStatus(IPResource, { ...ip, status: {} });
+  if (!ip.status?.ip) return;
+  if (ip.spec.serviceTemplate) await deleteIPService(client, ip);
+  await client.replaceStatus(IPResource, { ...ip, status: {} });
 }
 
 /** Finalizer and labels, in one write. */

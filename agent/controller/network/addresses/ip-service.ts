@@ -1,7 +1,14 @@
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import type { Service } from "kubernetes-types/core/v1";
 import { IPResource, type IP } from "../../../api/index.js";
-import { EndpointSliceResource, ServiceResource, ownerReference, type KubeClient } from "../../../runtime/index.js";
+import {
+  EndpointSliceResource,
+  ServiceResource,
+  ownerReference,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "../../../runtime/index.js";
 import { FIELD_MANAGER } from "../constants.js";
 
 /** The Service and the EndpointSlice that an IP's `serviceTemplate` asks for, both of the IP's name (network specification, §4). */
@@ -9,6 +16,16 @@ export async function applyIPService(client: KubeClient, ip: IP): Promise<void> 
   const [service, slice] = ipServiceObjects(ip);
   await client.apply(ServiceResource, service, { fieldManager: FIELD_MANAGER });
   await client.apply(EndpointSliceResource, slice, { fieldManager: FIELD_MANAGER });
+}
+
+/** Takes them away; Kubernetes would do so too, but only later. */
+export async function deleteIPService(client: KubeClient, ip: IP): Promise<void> {
+  const { name = "", namespace = "" } = ip.metadata;
+  const isOurs = (object: KubeObject | undefined): boolean =>
+    object?.metadata?.ownerReferences?.some(({ uid }) => uid === ip.metadata.uid) ?? false;
+  for (const type of [ServiceResource, EndpointSliceResource] as ResourceType[]) {
+    if (isOurs(await client.get(type, { name, namespace }))) await client.delete(type, { name, namespace });
+  }
 }
 
 export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {

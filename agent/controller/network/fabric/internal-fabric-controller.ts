@@ -9,7 +9,7 @@ import {
   type Configuration,
   type InternalFabric,
 } from "../../../api/index.js";
-import { Controller, isDeleting, keyOf, ownerReference } from "../../../runtime/index.js";
+import { Controller, isDeleting, ownerReference } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { isConfigured } from "../addresses/configuration-controller.js";
 import type { Lock } from "../addresses/lock.js";
@@ -105,9 +105,4 @@ function wantedSpec(
     gatewayIP: gateway.status?.internalEndpoint?.ip ?? "",
     remoteCIDRs: [...normalizeCidrs(pod), ...normalizeCidrs(external)],
   };
-}
-
-/** Where the fabric of a link is found. */
-export function fabricKey(namespace: string, remoteClusterID: string): string {
-  return keyOf({ metadata: { namespace, name: remoteClusterID } });
 }

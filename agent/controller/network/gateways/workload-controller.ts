@@ -55,7 +55,7 @@ export function workloadController<G extends Gateway, W extends Workload>(
   const recorder = context.recorder("gateway-controller");
   const applied = new AppliedMemory();
 
-  const controller = new Controller({
+  const controller: Controller = new Controller({
     name: `gateway-${kinds.workload.kind}`,
     logger,
     reconcile: async (key) => {
@@ -64,8 +64,8 @@ export function workloadController<G extends Gateway, W extends Workload>(
       if (isDeleting(workload)) return release(workload);
       if (!hasFinalizer(workload, Finalizers.gatewayClusterRoleBinding)) {
         workloads.observe(await addFinalizer(client, kinds.workload, workload, Finalizers.gatewayClusterRoleBinding));
-        // Continues with the event of this very change.
-        return controller.enqueue(key);
+        controller.enqueue(key);
+        return;
       }
       const manifests = new WorkloadManifests(kinds, workload);
       const secret = await ensureSecret(workload, manifests);

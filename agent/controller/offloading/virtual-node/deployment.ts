@@ -12,6 +12,8 @@ import {
 import { ownerReference } from "../../../runtime/index.js";
 import type { ControllerConfig } from "../../context.js";
 
+const HEALTH_PORT = 8081;
+
 /** What the virtual node's process is started from. What may change while it runs is not here: it reads that from its VirtualNode. */
 export interface VirtualKubeletInputs {
   virtualNode: VirtualNode;
@@ -112,8 +114,9 @@ function containerOf(inputs: VirtualKubeletInputs): Container {
       { name: "VIRTUALNODE_NAME", value: virtualNode.metadata.name },
     ],
     ports: [{ name: "kubelet", containerPort: Ports.kubelet, protocol: "TCP" }],
-    // The kubelet's own API asks everyone for credentials, so only the port can be probed.
-    readinessProbe: { tcpSocket: { port: Ports.kubelet }, periodSeconds: 1, failureThreshold: 3 },
+    // The kubelet's own API asks everyone for credentials, so health has a port of its own.
+    readinessProbe: { httpGet: { path: "/readyz", port: HEALTH_PORT }, periodSeconds: 1, failureThreshold: 3 },
+    livenessProbe: { httpGet: { path: "/healthz", port: HEALTH_PORT }, periodSeconds: 20, failureThreshold: 3 },
     ...(options.resources ? { resources: options.resources } : {}),
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -138,7 +141,18 @@ function argumentsOf({ virtualNode, options, config, localPodCIDRs }: VirtualKub
     `--foreign-kubeconfig-secret-name=${spec.kubeconfigSecretRef?.name ?? ""}`,
     `--create-node=${createsNode(virtualNode, options)}`,
     `--node-check-network=${checksNetwork}`,
+    `--health-port=${HEALTH_PORT}`,
     ...[...localPodCIDRs].sort().map((cidr) => `--local-podcidr=${cidr}`),
+    ...reflectionArguments(options),
     ...(options.extraArgs ?? []),
   ];
+}
+
+function reflectionArguments({ reflectorsConfig = {} }: VkOptionsTemplateSpec): string[] {
+  return Object.entries(reflectorsConfig)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([kind, { workers, type }]) => [
+      `--${kind}-reflection-workers=${workers}`,
+      ...(type ? [`--${kind}-reflection-type=${type}`] : []),
+    ]);
 }

@@ -2,8 +2,6 @@ import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { fabricLinks, fabricRouting, fabricRuleset } from "../../../../agent/fabric/plan.js";
-import type { FabricState } from "../../../../agent/fabric/state.js";
 import { gatewayLinks, gatewayRouting } from "../../../../agent/gateway/routing.js";
 import { gatewayRuleset } from "../../../../agent/gateway/ruleset.js";
 import type { GatewayState } from "../../../../agent/gateway/state.js";
@@ -79,11 +77,4 @@ export async function applyGateway(run: Run, state: GatewayState): Promise<void>
   await applyVxlan(run, gatewayLinks(state));
   await applyRouting(run, gatewayRouting(state));
   await new NftablesTable(run).apply(gatewayRuleset(state));
-}
-
-export async function applyFabric(run: Run, state: FabricState): Promise<boolean> {
-  const links = await applyVxlan(run, fabricLinks(state));
-  const routes = await applyRouting(run, fabricRouting(state));
-  await new NftablesTable(run).apply(fabricRuleset(state));
-  return links || routes;
 }

@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import {
+  GeneveTunnelResource,
+  IPResource,
+  InternalFabricResource,
+  InternalNodeResource,
+  Labels,
+  Names,
+  NetworkResource,
+  NetworkType,
+} from "../api/index.js";
+import { LevelLoop, NftablesTable, commandRunner } from "../net/index.js";
+import { Informer, KubeClient, createLogger, type KubeObject } from "../runtime/index.js";
+import { applyFabric, removeFabric } from "./apply.js";
+import { collectFabricState } from "./collect-state.js";
+
+interface FabricArguments {
+  nodeName: string;
+  /** The agent's namespace, where the cluster's Networks are. */
+  namespace: string;
+  /** Take everything off the node and end. */
+  cleanup: boolean;
+}
+
+function parseArguments(argv: string[], env: NodeJS.ProcessEnv): FabricArguments {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      "node-name": { type: "string", default: env["NODE_NAME"] ?? "" },
+      "liqo-namespace": { type: "string", default: env["POD_NAMESPACE"] ?? Names.namespace },
+      cleanup: { type: "boolean", default: false },
+    },
+  });
+  if (!values["node-name"] && !values.cleanup) throw new Error("--node-name or NODE_NAME is required");
+  return { nodeName: values["node-name"], namespace: values["liqo-namespace"], cleanup: values.cleanup };
+}
+
+/**
+ * The fabric role: on each node, in the host's network namespace, brings traffic for remote clusters to their gateways whatever the
+ * CNI (network specification, §8, §10). What it has set up stays when it ends, so that an upgrade does not interrupt traffic, and
+ * goes when no gateway is left.
+ */
+export async function runFabric(argv: string[], signal: AbortSignal): Promise<void> {
+  const args = parseArguments(argv, process.env);
+  const logger = createLogger("fabric");
+  const run = commandRunner();
+  const table = new NftablesTable(run);
+  if (args.cleanup) {
+    await removeFabric(run, table);
+    return;
+  }
+  const client = KubeClient.inCluster();
+  const { nodeName, namespace } = args;
+  const fabrics = new Informer(client, InternalFabricResource, { logger });
+  const internalNodes = new Informer(client, InternalNodeResource, { fieldSelector: `metadata.name=${nodeName}`, logger });
+  const tunnels = new Informer(client, GeneveTunnelResource, { labelSelector: `${Labels.internalNodeName}=${nodeName}`, logger });
+  const networks = new Informer(client, NetworkResource, { namespace, labelSelector: `${Labels.networkType}=${NetworkType.pod}`, logger });
+  const ips = new Informer(client, IPResource, { logger });
+
+  const loop = new LevelLoop({ apply, logger });
+  const all = [fabrics, internalNodes, tunnels, networks, ips] as unknown as Informer<KubeObject>[];
+  for (const informer of all) informer.onEvent(() => loop.trigger()).start();
+  await Promise.all(all.map((informer) => informer.waitForSync()));
+  loop.start();
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await loop.stop();
+
+  async function apply(): Promise<void> {
+    const state = collectFabricState({
+      internalNode: internalNodes.list()[0],
+      fabrics: fabrics.list(),
+      tunnels: tunnels.list(),
+      podNetworks: networks.list(),
+      ips: ips.list(),
+    });
+    const isChanged = state ? await applyFabric(run, table, state) : await removeFabric(run, table);
+    if (isChanged) logger.info({ links: state?.links.length ?? 0 }, "node updated");
+  }
+}

@@ -1,0 +1,102 @@
+import type { Node } from "kubernetes-types/core/v1";
+import {
+  Labels,
+  cidrContainsAddress,
+  isCidr,
+  normalizeCidrs,
+  type Configuration,
+  type GeneveTunnel,
+  type IP,
+  type InternalFabric,
+  type InternalNode,
+} from "../api/index.js";
+import type { GatewayArguments } from "./arguments.js";
+import { CLIENT_ADDRESS, SERVER_ADDRESS, TUNNEL_DEVICE } from "./constants.js";
+import type { GatewayState, Mapping, NodeState, RangePair, TunnelState } from "./state.js";
+
+/** The custom resources that concern one gateway. */
+export interface GatewayObjects {
+  configuration?: Configuration;
+  fabric?: InternalFabric;
+  tunnels: readonly GeneveTunnel[];
+  internalNodes: readonly InternalNode[];
+  nodes: readonly Node[];
+  ips: readonly IP[];
+  /** Pod addresses by node, for nodes without a pod range of their own. */
+  podAddresses: (nodeName: string) => string[];
+}
+
+export function tunnelState({ mode, mtu }: Pick<GatewayArguments, "mode" | "mtu">): TunnelState {
+  const [address, peerAddress] =
+    mode === "server" ? [SERVER_ADDRESS, CLIENT_ADDRESS] : [CLIENT_ADDRESS, SERVER_ADDRESS];
+  return { device: TUNNEL_DEVICE, address, peerAddress, mtu };
+}
+
+/** What the gateway must do, from what there is. Parts that are not known yet are empty: nothing passes there. */
+export function collectState(args: GatewayArguments, objects: GatewayObjects): GatewayState {
+  const { configuration, fabric } = objects;
+  const local = {
+    pods: normalizeCidrs(configuration?.spec.local?.cidr?.pod),
+    external: normalizeCidrs(configuration?.spec.local?.cidr?.external),
+  };
+  return {
+    tunnel: tunnelState(args),
+    local,
+    remote: { pods: pairs(configuration, "pod"), external: pairs(configuration, "external") },
+    linkAddress: fabric?.spec.interface.gateway.ip,
+    nodes: fabric ? nodeStates(args, objects) : [],
+    mappings: mappings(objects.ips, local.external),
+  };
+}
+
+function pairs(configuration: Configuration | undefined, type: "pod" | "external"): RangePair[] {
+  const mapped = normalizeCidrs(configuration?.status?.remote?.cidr?.[type]);
+  return normalizeCidrs(configuration?.spec.remote?.cidr?.[type]).flatMap((real, index) => {
+    const counterpart = mapped[index];
+    return counterpart ? [{ real, mapped: counterpart }] : [];
+  });
+}
+
+function nodeStates({ nodeName }: GatewayArguments, objects: GatewayObjects): NodeState[] {
+  return objects.tunnels
+    .flatMap((tunnel) => {
+      const name = tunnel.spec.internalNodeRef.name ?? "";
+      const internalNode = objects.internalNodes.find(({ metadata }) => metadata.name === name);
+      const node = objects.nodes.find(({ metadata }) => metadata?.name === name);
+      const isOwn = name === nodeName;
+      const { local, remote } = internalNode?.status?.nodeIP ?? {};
+      const underlay = isOwn ? local : remote;
+      if (!internalNode || !underlay) return [];
+      return [
+        {
+          name,
+          device: internalNode.spec.interface.gateway.name,
+          id: tunnel.spec.id,
+          linkAddress: internalNode.spec.interface.node.ip,
+          underlay,
+          pods: podRanges(node) ?? objects.podAddresses(name),
+          isOwn,
+        },
+      ];
+    })
+    .sort((a, b) => a.name.localeCompare(b.name));
+}
+
+/** The node's IPv4 pod ranges; undefined when it has none. */
+export function podRanges(node: Node | undefined): string[] | undefined {
+  const { podCIDRs, podCIDR } = node?.spec ?? {};
+  const ranges = (podCIDRs ?? (podCIDR ? [podCIDR] : [])).filter(isCidr);
+  return ranges.length > 0 ? ranges : undefined;
+}
+
+/** Addresses lent from the external range; those that nodes must not use are addresses only. */
+function mappings(ips: readonly IP[], external: readonly string[]): Mapping[] {
+  const byLent = new Map(
+    ips.flatMap(({ metadata, spec, status }) => {
+      const lent = status?.ip;
+      if (!lent || metadata.deletionTimestamp || metadata.labels?.[Labels.hostUnreachable] === "true") return [];
+      return external.some((range) => cidrContainsAddress(range, lent)) ? [[lent, spec.ip] as const] : [];
+    }),
+  );
+  return [...byLent].map(([lent, target]) => ({ lent, target })).sort((a, b) => a.lent.localeCompare(b.lent));
+}

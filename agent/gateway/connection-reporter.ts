@@ -1,0 +1,112 @@
+import {
+  ConnectionResource,
+  ConnectionValue,
+  GatewayClientResource,
+  GatewayServerResource,
+  Labels,
+  WgGatewayClientResource,
+  WgGatewayServerResource,
+  gatewayResourceName,
+  type Connection,
+} from "../api/index.js";
+import { isAlreadyExists, isNotFound, kubeTime, messageOf, type KubeClient, type Logger } from "../runtime/index.js";
+import type { GatewayArguments } from "./arguments.js";
+import type { ConnectionResult } from "./connection-check.js";
+import { FIELD_MANAGER } from "./constants.js";
+import { formatLatency } from "./ping-message.js";
+import type { Implementation } from "./tunnel-device.js";
+
+/** How the tunnel is made, for people. */
+const IMPLEMENTATION_ANNOTATION = "networking.liqo.io/wireguard-implementation";
+
+/** Makes the gateway's Connection and keeps its status (network specification, §6, §7). */
+export class ConnectionReporter {
+  private value: string = ConnectionValue.connecting;
+  private latency = 0;
+  private writtenAt = 0;
+  private writing = false;
+  private again = false;
+
+  constructor(
+    private readonly client: KubeClient,
+    private readonly args: GatewayArguments,
+    private readonly current: () => Connection | undefined,
+    private readonly observe: (connection: Connection) => void,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Makes the Connection if there is none; called once the peer is configured. */
+  async ensure(implementation: Implementation): Promise<void> {
+    if (this.current()) return;
+    try {
+      const connection = connectionOf(this.args, implementation);
+      this.observe(await this.client.create(ConnectionResource, connection, { fieldManager: FIELD_MANAGER }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    await this.write();
+  }
+
+  /** Takes a result of the check; the status is written when its value changes, and now and then for the latency. */
+  report({ connected, latency }: ConnectionResult): void {
+    const value = connected ? ConnectionValue.connected : ConnectionValue.error;
+    const isNews = value !== this.value;
+    this.value = value;
+    this.latency = latency;
+    if (isNews) this.logger.info({ value, latency: formatLatency(latency) }, "connection");
+    if (isNews || (connected && Date.now() - this.writtenAt > this.args.pingStatusIntervalMs)) void this.write();
+  }
+
+  /** One write at a time; what comes meanwhile is written after it. */
+  private async write(): Promise<void> {
+    if (this.writing) {
+      this.again = true;
+      return;
+    }
+    this.writing = true;
+    try {
+      do {
+        this.again = false;
+        await this.patch();
+      } while (this.again);
+    } catch (error) {
+      // Without a Connection there is nothing to tell yet; any other failure is mended by the next result.
+      if (!isNotFound(error)) this.logger.warn({ reason: messageOf(error) }, "connection status not written");
+      this.writtenAt = 0;
+    } finally {
+      this.writing = false;
+    }
+  }
+
+  private async patch(): Promise<void> {
+    const { name, namespace } = this.args;
+    this.writtenAt = Date.now();
+    const timestamp = this.value === ConnectionValue.connected ? kubeTime() : null;
+    const status = { value: this.value, latency: { value: formatLatency(this.latency), timestamp } };
+    const id = { name: gatewayResourceName(name), namespace };
+    const options = { subresource: "status", fieldManager: FIELD_MANAGER } as const;
+    this.observe(await this.client.mergePatch(ConnectionResource, id, { status }, options));
+  }
+}
+
+function connectionOf(args: GatewayArguments, implementation: Implementation): Connection {
+  const { name, namespace, gatewayUID, mode, remoteClusterID } = args;
+  const isServer = mode === "server";
+  const gateway = isServer ? GatewayServerResource : GatewayClientResource;
+  const workload = isServer ? WgGatewayServerResource : WgGatewayClientResource;
+  return ConnectionResource.build({
+    metadata: {
+      name: gatewayResourceName(name),
+      namespace,
+      labels: { [Labels.remoteClusterID]: remoteClusterID },
+      annotations: { [IMPLEMENTATION_ANNOTATION]: implementation },
+      ownerReferences: [
+        { apiVersion: gateway.apiVersion, kind: gateway.kind, name, uid: gatewayUID, controller: true },
+      ],
+    },
+    spec: {
+      type: isServer ? "Server" : "Client",
+      gatewayRef: { apiVersion: workload.apiVersion, kind: workload.kind, name, namespace, uid: gatewayUID },
+    },
+  });
+}

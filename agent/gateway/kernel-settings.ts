@@ -1,0 +1,20 @@
+import { writeFile } from "node:fs/promises";
+
+const SETTINGS = {
+  "net/ipv4/ip_forward": "1",
+  // Answers to remapped addresses leave by other devices than the kernel would choose for their sources.
+  "net/ipv4/conf/all/rp_filter": "0",
+  "net/ipv4/conf/default/rp_filter": "0",
+};
+
+/** Makes the pod's network namespace a router. */
+export async function applyKernelSettings(): Promise<void> {
+  for (const [name, value] of Object.entries(SETTINGS)) {
+    try {
+      await writeFile(`/proc/sys/${name}`, value);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`cannot set ${name.replaceAll("/", ".")}: ${why}; the gateway's container must be privileged`);
+    }
+  }
+}

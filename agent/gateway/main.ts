@@ -1,0 +1,123 @@
+import { startHealthServer } from "../controller/health.js";
+import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
+import { KubeClient, createLogger, delay, messageOf } from "../runtime/index.js";
+import { parseGatewayArguments } from "./arguments.js";
+import { collectState, tunnelState } from "./collect-state.js";
+import { ConnectionCheck } from "./connection-check.js";
+import { ConnectionReporter } from "./connection-reporter.js";
+import { EndpointChooser } from "./endpoint-chooser.js";
+import { applyKernelSettings } from "./kernel-settings.js";
+import { PeerKeeper } from "./peer-keeper.js";
+import { gatewayLinks, gatewayRouting } from "./routing.js";
+import { gatewayRuleset } from "./ruleset.js";
+import { GatewaySources } from "./sources.js";
+import type { GatewayState } from "./state.js";
+import { createTunnelDevice } from "./tunnel-device.js";
+
+/** How often a client looks whether its session is dead. */
+const REVIVE_MS = 250;
+
+/**
+ * The gateway role: one end of the tunnel to one peer, in a network namespace of its own. No packet passes through this process:
+ * it sets up WireGuard, links, routes and rules, checks the connection and reports. Ends when told to, or when the userspace tunnel
+ * dies.
+ */
+export async function runGateway(argv: string[], signal: AbortSignal): Promise<void> {
+  const args = parseGatewayArguments(argv);
+  const logger = createLogger("gateway");
+  const run = commandRunner();
+  const client = KubeClient.inCluster();
+  const ended = new AbortController();
+  signal.addEventListener("abort", () => ended.abort(), { once: true });
+  let failure: string | undefined;
+
+  const loop = new LevelLoop({ apply: () => apply(), logger });
+  const sources = new GatewaySources(client, args, logger, () => loop.trigger());
+  const tunnel = tunnelState(args);
+  const endpoints = args.mode === "client" ? new EndpointChooser(args.endpointAddresses, args.endpointPort) : undefined;
+  const table = new NftablesTable(run);
+  const peer = new PeerKeeper(run, args, endpoints, logger);
+  const reporter = new ConnectionReporter(client, args, () => sources.connection, (c) => sources.observeConnection(c), logger);
+  const check = new ConnectionCheck({
+    remoteClusterID: args.remoteClusterID,
+    peerAddress: tunnel.peerAddress,
+    intervalMs: args.pingIntervalMs,
+    lossThreshold: args.pingLossThreshold,
+    onResult: (result) => reporter.report(result),
+  });
+
+  const health = startHealthServer(() => true);
+  const [implementation] = await Promise.all([
+    createTunnelDevice({
+      run,
+      tunnel,
+      implementation: args.implementation,
+      onExit: (reason) => {
+        failure = reason;
+        ended.abort();
+      },
+    }),
+    applyKernelSettings(),
+    sources.start(),
+    endpoints?.refresh(),
+    check.listen(),
+  ]);
+  logger.info({ mode: args.mode, implementation, remoteClusterID: args.remoteClusterID }, "tunnel device ready");
+  loop.start();
+  const tasks = endpoints ? [keepSession(endpoints), resolveNames(endpoints)] : [];
+  await aborted(ended.signal);
+  await loop.stop();
+  check.close();
+  health.close();
+  await Promise.all(tasks);
+  if (failure !== undefined && !signal.aborted) throw new Error(failure);
+
+  async function apply(): Promise<void> {
+    const state = collectState(args, sources.objects());
+    // The guard stands before there is anybody to guard against.
+    if (await table.apply(gatewayRuleset(state))) logger.info({ nodes: state.nodes.length }, "rules applied");
+    await Promise.all([connect(), route(state)]);
+  }
+
+  async function connect(): Promise<void> {
+    if (!(await peer.apply(sources.publicKey?.spec.publicKey))) return;
+    check.start();
+    await reporter.ensure(implementation);
+  }
+
+  async function route(state: GatewayState): Promise<void> {
+    await applyVxlan(run, gatewayLinks(state));
+    await applyRouting(run, gatewayRouting(state));
+  }
+
+  async function keepSession(chooser: EndpointChooser): Promise<void> {
+    while (!ended.signal.aborted) {
+      await delay(REVIVE_MS, ended.signal);
+      if (check.isConnected && check.silenceMs < args.pingIntervalMs * 2.5) continue;
+      try {
+        if (await peer.revive(check.silenceMs, check.isConnected)) {
+          logger.debug({ endpoint: chooser.endpoint }, "session restarted");
+          check.ping();
+        }
+      } catch (error) {
+        logger.warn({ reason: messageOf(error) }, "session not restarted");
+      }
+    }
+  }
+
+  async function resolveNames(chooser: EndpointChooser): Promise<void> {
+    while (!ended.signal.aborted && (chooser.hasNames || chooser.endpoint === undefined)) {
+      await delay(chooser.intervalMs, ended.signal);
+      const before = chooser.endpoint;
+      await chooser.refresh();
+      if (chooser.endpoint !== before) loop.trigger();
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,143 @@
+import type { Node, Pod } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  ConnectionResource,
+  GeneveTunnelResource,
+  IPResource,
+  InternalFabricResource,
+  InternalNodeResource,
+  LabelValues,
+  Labels,
+  PublicKeyResource,
+  gatewayResourceName,
+  type Configuration,
+  type Connection,
+  type PublicKey,
+} from "../api/index.js";
+import { Informer, NodeResource, PodResource, type KubeClient, type KubeObject, type Logger } from "../runtime/index.js";
+import type { GatewayArguments } from "./arguments.js";
+import { podRanges, type GatewayObjects } from "./collect-state.js";
+
+/** Keeps what a gateway reads, and nothing else: by namespace and label where there is one, trimmed where objects are large. */
+export class GatewaySources {
+  private readonly keys;
+  private readonly configurations;
+  private readonly connections;
+  private readonly fabrics;
+  private readonly tunnels;
+  private readonly internalNodes;
+  private readonly nodes;
+  private readonly ips;
+  private pods?: Informer<Pod>;
+
+  constructor(
+    private readonly client: KubeClient,
+    args: GatewayArguments,
+    private readonly logger: Logger,
+    private readonly onChange: () => void,
+  ) {
+    const { namespace, remoteClusterID, name } = args;
+    const labelSelector = `${Labels.remoteClusterID}=${remoteClusterID}`;
+    this.keys = new Informer(client, PublicKeyResource, { namespace, labelSelector, logger });
+    this.configurations = new Informer(client, ConfigurationResource, { namespace, labelSelector, logger });
+    this.connections = new Informer(client, ConnectionResource, {
+      namespace,
+      fieldSelector: `metadata.name=${gatewayResourceName(name)}`,
+      logger,
+    });
+    this.fabrics = new Informer(client, InternalFabricResource, {
+      namespace,
+      fieldSelector: `metadata.name=${remoteClusterID}`,
+      logger,
+    });
+    this.tunnels = new Informer(client, GeneveTunnelResource, {
+      namespace,
+      labelSelector: `${Labels.internalFabricName}=${remoteClusterID}`,
+      logger,
+    });
+    this.internalNodes = new Informer(client, InternalNodeResource, { logger });
+    this.nodes = new Informer(client, NodeResource, {
+      labelSelector: `${Labels.type}!=${LabelValues.virtualNodeType}`,
+      trim: trimNode,
+      logger,
+    });
+    this.ips = new Informer(client, IPResource, { logger });
+  }
+
+  async start(): Promise<void> {
+    const all: Informer<KubeObject>[] = [
+      this.keys,
+      this.configurations,
+      this.connections,
+      this.fabrics,
+      this.tunnels,
+      this.internalNodes,
+      this.nodes,
+      this.ips,
+    ].map((informer) => informer as unknown as Informer<KubeObject>);
+    for (const informer of all) informer.onEvent(this.onChange).start();
+    await Promise.all(all.map((informer) => informer.waitForSync()));
+  }
+
+  objects(): GatewayObjects {
+    const nodes = this.nodes.list();
+    if (!this.pods && nodes.some((node) => !podRanges(node))) this.watchPods();
+    return {
+      configuration: this.configuration,
+      fabric: this.fabrics.list()[0],
+      tunnels: this.tunnels.list(),
+      internalNodes: this.internalNodes.list(),
+      nodes,
+      ips: this.ips.list(),
+      podAddresses: (nodeName) => (this.pods?.list() ?? []).flatMap((pod) => podAddress(pod, nodeName)).sort(),
+    };
+  }
+
+  /** The peer's newest key. */
+  get publicKey(): PublicKey | undefined {
+    return this.keys
+      .list()
+      .filter(({ metadata, spec }) => !metadata.deletionTimestamp && spec.publicKey)
+      .sort((a, b) => (b.metadata.creationTimestamp ?? "").localeCompare(a.metadata.creationTimestamp ?? ""))[0];
+  }
+
+  get connection(): Connection | undefined {
+    return this.connections.list()[0];
+  }
+
+  observeConnection(connection: Connection): void {
+    this.connections.observe(connection);
+  }
+
+  private get configuration(): Configuration | undefined {
+    return this.configurations.list().find(({ metadata }) => !metadata.deletionTimestamp);
+  }
+
+  /** Only where nodes have no range: one route for each pod then. */
+  private watchPods(): void {
+    const options = { fieldSelector: "spec.hostNetwork=false", trim: trimPod, logger: this.logger };
+    this.pods = new Informer(this.client, PodResource, options).onEvent(this.onChange).start();
+  }
+}
+
+function podAddress({ spec, status, metadata }: Pod, nodeName: string): string[] {
+  const isEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
+  const isOffloaded = metadata?.labels?.[Labels.shadowPod] === "true";
+  return status?.podIP && spec?.nodeName === nodeName && !isEnded && !isOffloaded ? [status.podIP] : [];
+}
+
+function trimNode({ apiVersion, kind, metadata, spec }: Node): Node {
+  const { name, uid, resourceVersion } = metadata ?? {};
+  const { podCIDR, podCIDRs } = spec ?? {};
+  return { apiVersion, kind, metadata: { name, uid, resourceVersion }, spec: { podCIDR, podCIDRs } };
+}
+
+function trimPod({ metadata, spec, status }: Pod): Pod {
+  const { name, namespace, uid, resourceVersion, labels } = metadata ?? {};
+  const shadow = labels?.[Labels.shadowPod];
+  return {
+    metadata: { name, namespace, uid, resourceVersion, ...(shadow ? { labels: { [Labels.shadowPod]: shadow } } : {}) },
+    spec: { nodeName: spec?.nodeName, containers: [] },
+    status: { podIP: status?.podIP, phase: status?.phase },
+  };
+}

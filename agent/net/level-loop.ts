@@ -1,0 +1,63 @@
+import { Backoff } from "../runtime/backoff.js";
+import { messageOf } from "../runtime/kube-error.js";
+import type { Logger } from "../runtime/logger.js";
+
+export interface LevelLoopOptions {
+  /** Brings the machine to the desired state, whatever state it is in. */
+  apply: () => Promise<void>;
+  logger: Logger;
+  /** Milliseconds after which it is done again without being asked, so that what others have undone is mended. */
+  resyncMs?: number;
+}
+
+/** Runs one function, never twice at a time: when triggered, after failures with growing delay, and now and then. */
+export class LevelLoop {
+  private readonly backoff = new Backoff(100, 10_000);
+  private timer?: NodeJS.Timeout;
+  private running?: Promise<void>;
+  private pending = false;
+  private started = false;
+  private stopped = false;
+
+  constructor(private readonly options: LevelLoopOptions) {}
+
+  start(): void {
+    this.started = true;
+    this.trigger();
+  }
+
+  /** Asks for a pass; several requests before it begins are one. */
+  trigger(): void {
+    this.pending = true;
+    if (!this.started || this.stopped || this.running) return;
+    clearTimeout(this.timer);
+    this.running = this.work().finally(() => {
+      this.running = undefined;
+      if (this.pending) this.trigger();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  private async work(): Promise<void> {
+    // Let events of the same moment come together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.pending && !this.stopped) {
+      this.pending = false;
+      let wait = this.options.resyncMs ?? 30_000;
+      try {
+        await this.options.apply();
+        this.backoff.reset();
+      } catch (error) {
+        wait = this.backoff.next();
+        this.options.logger.warn({ reason: messageOf(error) }, "not applied, will retry");
+      }
+      clearTimeout(this.timer);
+      if (!this.stopped) this.timer = setTimeout(() => this.trigger(), wait);
+    }
+  }
+}

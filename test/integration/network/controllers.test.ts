@@ -1,0 +1,269 @@
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  GatewayServerResource,
+  GeneveTunnelResource,
+  IPResource,
+  InternalFabricResource,
+  InternalNodeResource,
+  Labels,
+  NetworkResource,
+  WgGatewayServerResource,
+} from "../../../agent/api/index.js";
+import { parseControllerArguments } from "../../../agent/controller/arguments.js";
+import type { Startable } from "../../../agent/controller/context.js";
+import { setupNetwork } from "../../../agent/controller/network/index.js";
+import { gatewayTemplateManifests, networkManifests } from "../../../agent/install/network-templates.js";
+import {
+  ClusterRoleBindingResource,
+  ClusterRoleResource,
+  DeploymentResource,
+  EndpointSliceResource,
+  EventRecorder,
+  EventResource,
+  NamespaceResource,
+  NodeResource,
+  PodResource,
+  SecretResource,
+  ServiceResource,
+  SharedInformers,
+  createLogger,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { waitFor } from "../../support/wait.js";
+
+const NAMESPACE = "liqo";
+const TENANT = "liqo-tenant-b";
+const REMOTE = { [Labels.remoteClusterID]: "b" };
+const RANGES = { podCIDRs: ["10.244.0.0/16"], serviceCIDR: "10.96.0.0/12", reservedSubnets: ["172.16.0.0/16"] };
+
+describe("network controllers on a real API server", function () {
+  this.timeout(120_000);
+  let server: ApiServer;
+  let client: KubeClient;
+  let informers: SharedInformers;
+  let startables: Startable[] = [];
+
+  async function startControllers(): Promise<void> {
+    const logger = createLogger("test");
+    logger.level = process.env["LOG_LEVEL"] ?? "error";
+    informers = new SharedInformers(client, logger);
+    const config = parseControllerArguments(["--cluster-id=a", "--liqo-namespace=liqo", "--image=example/agent:1"]);
+    const recorder = (component: string) => new EventRecorder(client, component, logger);
+    startables = setupNetwork({ client, informers, config, logger, recorder });
+    await informers.start();
+    for (const startable of startables) await startable.start();
+  }
+
+  async function stopControllers(): Promise<void> {
+    await Promise.all(startables.map((startable) => startable.stop()));
+    await informers.stop();
+  }
+
+  before(async () => {
+    server = await startApiServer({ controllers: ["garbage-collector-controller"] });
+    client = server.client;
+    for (const name of [NAMESPACE, TENANT]) await client.create(NamespaceResource, { metadata: { name } });
+    await client.create(ClusterRoleResource, { metadata: { name: "liqo-gateway" }, rules: [] });
+    await client.create(NodeResource, { metadata: { name: "n1" }, spec: { podCIDRs: ["10.244.0.0/24"] } });
+    await client.mergePatch(NodeResource, { name: "n1" }, READY_NODE, { subresource: "status" });
+    await startControllers();
+    for (const network of networkManifests({ namespace: NAMESPACE, ...RANGES })) await client.create(NetworkResource, network);
+    const image = { image: "example/agent:1", imagePullPolicy: "IfNotPresent" as const, imagePullSecrets: [] };
+    const [serverTemplate] = gatewayTemplateManifests({ namespace: NAMESPACE, ...image });
+    await client.create({ ...NetworkResource, ...TEMPLATE_TYPE }, serverTemplate as KubeObject);
+  });
+
+  after(async () => {
+    await stopControllers();
+    await server?.stop();
+  });
+
+  function eventually<T extends KubeObject, R>(
+    type: ResourceType<T>,
+    name: string,
+    namespace: string | undefined,
+    check: (object: T) => R | undefined | false,
+  ): Promise<R> {
+    const what = `${type.kind} ${name}`;
+    return waitFor(client, type, { namespace, timeoutMs: 20_000, what }, (objects) => {
+      const object = objects.find(({ metadata }) => metadata?.name === name);
+      return object ? check(object) : undefined;
+    });
+  }
+
+  it("gives the installation's Networks their ranges", async () => {
+    const cidr = (name: string) => eventually(NetworkResource, name, NAMESPACE, ({ status }) => status?.cidr);
+    expect(await cidr("pod-cidr")).to.equal("10.244.0.0/16");
+    expect(await cidr("service-cidr")).to.equal("10.96.0.0/12");
+    expect(await cidr("external-cidr")).to.equal("10.70.0.0/16");
+    expect(await cidr("internal-cidr")).to.equal("10.80.0.0/16");
+    expect(await cidr("reserved-172-16-0-0-16")).to.equal("172.16.0.0/16");
+  });
+
+  it("remaps a peer's overlapping ranges, given as a string or as a list", async () => {
+    await client.create(ConfigurationResource, {
+      ...ConfigurationResource.build({ metadata: { name: "any-name", namespace: TENANT, labels: REMOTE }, spec: {} }),
+      spec: { remote: { cidr: { pod: "10.244.0.0/16" as unknown as string[], external: ["10.70.0.0/16"] } } },
+    });
+    const configuration = await eventually(ConfigurationResource, "any-name", TENANT, (object) =>
+      object.status?.conditions?.[0]?.status === "True" && object.metadata.labels?.["configuration.liqo.io/configured"] === "true"
+        ? object
+        : undefined,
+    );
+    expect(configuration.status?.remote?.cidr).to.deep.equal({ pod: ["10.71.0.0/16"], external: ["10.68.0.0/16"] });
+    expect(configuration.spec.local?.cidr).to.deep.equal({ pod: ["10.244.0.0/16"], external: ["10.70.0.0/16"] });
+    expect(configuration.status?.conditions?.[0]?.observedGeneration).to.equal(configuration.metadata.generation);
+  });
+
+  it("follows a Configuration that is changed in place", async () => {
+    const change = (pod: string[]) =>
+      client.mergePatch(ConfigurationResource, { name: "any-name", namespace: TENANT }, { spec: { remote: { cidr: { pod } } } });
+    const ranges = (count: number) =>
+      eventually(ConfigurationResource, "any-name", TENANT, ({ status, metadata }) => {
+        const pod = status?.remote?.cidr?.pod;
+        const condition = status?.conditions?.[0];
+        return condition?.observedGeneration === metadata.generation && condition?.status === "True" && pod?.length === count
+          ? pod
+          : undefined;
+      });
+    await change(["10.244.0.0/16", "10.5.0.0/16"]);
+    expect(await ranges(2)).to.deep.equal(["10.71.0.0/16", "10.5.0.0/16"]);
+    await change(["10.244.0.0/16"]);
+    expect(await ranges(1)).to.deep.equal(["10.71.0.0/16"]);
+    const { items } = await client.list(NetworkResource, { namespace: TENANT });
+    expect(items.map(({ metadata }) => metadata.name)).to.have.members([
+      "any-name-pod-10-244-0-0-16",
+      "any-name-external-10-70-0-0-16",
+    ]);
+  });
+
+  it("lends addresses, with a Service where one is asked for", async () => {
+    const ip = IPResource.build({
+      metadata: { name: "host", namespace: "default" },
+      spec: { ip: "192.0.2.9", serviceTemplate: { spec: { ports: [{ port: 80, targetPort: 8080 }] } } },
+    });
+    await client.create(IPResource, ip);
+    const address = (name: string, namespace: string) => eventually(IPResource, name, namespace, ({ status }) => status?.ip);
+    const all = await Promise.all([
+      address("host", "default"),
+      address("api-server", NAMESPACE),
+      address("any-name-unknown-source", TENANT),
+    ]);
+    expect(new Set(all).size).to.equal(3);
+    for (const lent of all) expect(lent).to.match(/^10\.70\.0\.[1-9]$/);
+    expect(await eventually(ServiceResource, "host", "default", ({ spec }) => spec?.ports?.[0]?.port)).to.equal(80);
+    const slice = await eventually(EndpointSliceResource, "host", "default", (object) => object);
+    expect(slice.endpoints[0]?.addresses).to.deep.equal(["192.0.2.9"]);
+    await client.delete(IPResource, { name: "host", namespace: "default" });
+    await waitFor(client, ServiceResource, { namespace: "default", timeoutMs: 20_000, what: "no Service host" }, (objects) =>
+      objects.every(({ metadata }) => metadata?.name !== "host"),
+    );
+  });
+
+  it("makes all that a gateway runs by, and tells where it is", async () => {
+    await client.create(GatewayServerResource, GATEWAY);
+    const deployment = await eventually(DeploymentResource, "gw-b", TENANT, (object) => object);
+    const container = deployment.spec?.template.spec?.containers[0];
+    expect(container?.args).to.include.members(["gateway", "--mode=server", "--mtu=1340", "--listen-port=51840"]);
+    expect(deployment.metadata?.labels).to.include({ [Labels.networkingComponent]: "gateway", ...REMOTE });
+    const service = await eventually(ServiceResource, "gw-b", TENANT, (object) => object);
+    expect(service.spec?.ports?.[0]).to.include({ port: 51840, targetPort: 51840, nodePort: 30742, protocol: "UDP" });
+    const secret = await eventually(SecretResource, "gw-b", TENANT, (object) => object);
+    expect(Buffer.from(secret.data?.["privateKey"] ?? "", "base64")).to.have.length(32);
+    await eventually(ClusterRoleBindingResource, "liqo-gateway-liqo-tenant-b-b", undefined, (object) => object);
+
+    await runGatewayPod(client);
+    const status = await eventually(GatewayServerResource, "b", TENANT, (object) => object.status?.endpoint && object.status);
+    expect(status.endpoint).to.deep.equal({ addresses: ["198.18.0.1"], port: 30742, protocol: "UDP" });
+    expect(status.internalEndpoint).to.deep.equal({ ip: "10.244.0.9", node: "n1" });
+    expect(status.secretRef?.name).to.equal("gw-b");
+    expect(status.serverRef?.kind).to.equal("WgGatewayServer");
+  });
+
+  it("plans the links between nodes and gateways", async () => {
+    const node = await eventually(InternalNodeResource, "n1", undefined, (object) => object.status?.nodeIP && object);
+    expect(node.status?.nodeIP).to.deep.equal({ local: "198.18.0.1", remote: "198.18.0.1" });
+    expect(node.spec.interface.gateway.name).to.match(/^liqo\.[a-z0-9]{10}$/);
+    const fabric = await eventually(InternalFabricResource, "b", TENANT, (object) => object);
+    expect(fabric.spec).to.include({ mtu: 1340, gatewayIP: "10.244.0.9" });
+    expect(fabric.spec.remoteCIDRs).to.deep.equal(["10.71.0.0/16", "10.68.0.0/16"]);
+    expect(fabric.spec.interface.gateway.ip).not.to.equal(node.spec.interface.node.ip);
+    const tunnel = await eventually(GeneveTunnelResource, "b-n1", TENANT, (object) => object);
+    expect(tunnel.spec.id).to.equal(1);
+  });
+
+  it("starts anew without changing anything", async () => {
+    const versions = async () => {
+      const types: ResourceType[] = [NetworkResource, IPResource, ConfigurationResource, GatewayServerResource];
+      types.push(WgGatewayServerResource, InternalNodeResource, InternalFabricResource, GeneveTunnelResource, DeploymentResource);
+      const lists = await Promise.all(types.map((type) => client.list(type)));
+      return lists.flatMap(({ items }) => items.map(({ kind, metadata }) => [kind, metadata?.name, metadata?.resourceVersion]));
+    };
+    const before = await versions();
+    await stopControllers();
+    await startControllers();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await versions()).to.deep.equal(before);
+  });
+
+  it("refuses a second gateway for the same cluster, and says so", async () => {
+    const second = { ...GATEWAY, metadata: { ...GATEWAY.metadata, name: "second" } };
+    await client.create(GatewayServerResource, second);
+    const find = (events: { reason?: string; message?: string }[]) => events.find(({ reason }) => reason === "GatewayNotMade");
+    const event = await waitFor(client, EventResource, { namespace: TENANT, timeoutMs: 20_000, what: "event" }, find);
+    expect(event.message).to.contain("cluster b is linked by GatewayServer liqo-tenant-b/b already");
+    await client.delete(GatewayServerResource, { name: "second", namespace: TENANT });
+  });
+
+  it("leaves nothing behind", async () => {
+    await client.delete(GatewayServerResource, { name: "b", namespace: TENANT });
+    await client.delete(ConfigurationResource, { name: "any-name", namespace: TENANT });
+    await client.delete(PodResource, { name: "gateway", namespace: TENANT }, { gracePeriodSeconds: 0 });
+    const types: ResourceType[] = [WgGatewayServerResource, InternalFabricResource, GeneveTunnelResource, DeploymentResource];
+    types.push(NetworkResource, IPResource, SecretResource, ServiceResource);
+    for (const type of types) {
+      await waitFor(client, type, { namespace: TENANT, timeoutMs: 30_000, what: `no ${type.plural}` }, (objects) => objects.length === 0);
+    }
+    expect(await client.get(ClusterRoleBindingResource, { name: "liqo-gateway-liqo-tenant-b-b" })).to.equal(undefined);
+  });
+});
+
+const TEMPLATE_TYPE = { group: "networking.liqo.io", version: "v1beta1", kind: "WgGatewayServerTemplate", plural: "wggatewayservertemplates" };
+
+const READY_NODE = {
+  status: {
+    conditions: [{ type: "Ready", status: "True", reason: "Test", message: "" }],
+    addresses: [{ type: "InternalIP", address: "198.18.0.1" }],
+  },
+};
+
+const GATEWAY = GatewayServerResource.build({
+  metadata: { name: "b", namespace: TENANT, labels: REMOTE },
+  spec: {
+    serverTemplateRef: {
+      apiVersion: "networking.liqo.io/v1beta1",
+      kind: "WgGatewayServerTemplate",
+      name: "wireguard-server",
+      namespace: "somewhere-else",
+    },
+    mtu: 1340,
+    endpoint: { port: 51840, serviceType: "NodePort", nodePort: 30742 },
+  },
+});
+
+/** What the Deployment's controllers and a kubelet would do. */
+async function runGatewayPod(client: KubeClient): Promise<void> {
+  const deployment = await client.get(DeploymentResource, { name: "gw-b", namespace: TENANT });
+  const pod: Pod = {
+    metadata: { name: "gateway", namespace: TENANT, labels: deployment?.spec?.template.metadata?.labels },
+    spec: { nodeName: "n1", containers: [{ name: "gateway", image: "example/agent:1" }] },
+  };
+  await client.create({ ...PodResource }, { ...pod, spec: { ...pod.spec, serviceAccountName: "b", containers: pod.spec?.containers ?? [] } });
+  const status = { phase: "Running", podIP: "10.244.0.9", podIPs: [{ ip: "10.244.0.9" }] };
+  await client.mergePatch(PodResource, { name: "gateway", namespace: TENANT }, { status }, { subresource: "status" });
+}

@@ -1,0 +1,37 @@
+import { expect } from "chai";
+import { parseVirtualNodeArguments } from "../../../agent/virtual-node/arguments.js";
+
+const REQUIRED = [
+  "--foreign-cluster-id=p",
+  "--home-cluster-id=c",
+  "--nodename=node",
+  "--node-ip=10.0.0.1",
+  "--tenant-namespace=t",
+  "--foreign-kubeconfig-secret-name=s",
+];
+
+describe("arguments of a virtual node", () => {
+  it("reads both ways of writing values, repeated ones, and leaves unknown ones aside", () => {
+    const extra = ["--local-podcidr", "10.0.0.0/16", "--local-podcidr=10.1.0.0/16", "--create-node=false"];
+    const unknown = ["--metrics-enabled", "--node-extra-labels=a=b", "--event-reflection-workers=0"];
+    const config = parseVirtualNodeArguments([...REQUIRED, ...extra, ...unknown], { VIRTUALNODE_NAME: "vn" });
+    expect(config).to.include({ virtualNodeName: "vn", createNode: false, checkNetwork: true, kubeletPort: 10250 });
+    expect(config.localPodCidrs).to.deep.equal(["10.0.0.0/16", "10.1.0.0/16"]);
+    expect(config.reflection["event"]).to.deep.equal({ workers: 0, policy: "DenyList" });
+  });
+
+  it("lets slices follow their Services' policy", () => {
+    const { reflection } = parseVirtualNodeArguments([...REQUIRED, "--service-reflection-type=AllowList"], {});
+    expect(reflection["endpointslice"]?.policy).to.equal("AllowList");
+    expect(reflection["secret"]?.policy).to.equal("DenyList");
+  });
+
+  it("names everything that is wrong", () => {
+    const bad = ["--nodename=n", "--create-node=maybe", "--secret-reflection-type=All"];
+    expect(() => parseVirtualNodeArguments(bad, {}))
+      .to.throw("--foreign-cluster-id is missing")
+      .with.property("message")
+      .that.contains("--create-node")
+      .and.contains("--secret-reflection-type");
+  });
+});

@@ -1,0 +1,153 @@
+import { expect } from "chai";
+import type { Pod, PodSpec } from "kubernetes-types/core/v1";
+import { Annotations } from "../../../agent/api/index.js";
+import { remotePodSpec, type PodSpecOptions } from "../../../agent/virtual-node/pods/pod-spec.js";
+import { remoteRootCaName } from "../../../agent/virtual-node/reflection/root-ca.js";
+import { tokenKey } from "../../../agent/virtual-node/service-accounts/api-access.js";
+
+const container = { name: "main", image: "web" };
+const options: PodSpecOptions = {
+  patch: {},
+  apiAccess: "token",
+  rootCaName: "kube-root-ca.crt.consu",
+  labels: { app: "a", "pod-template-hash": "h", tier: "t" },
+};
+const pod = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod => ({
+  metadata: { name: "web", namespace: "shop", annotations },
+  spec: { containers: [container], ...spec },
+});
+const projected = {
+  name: "api",
+  projected: {
+    sources: [
+      { serviceAccountToken: { path: "token", audience: "vault" } },
+      { configMap: { name: "kube-root-ca.crt" } },
+      { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+    ],
+  },
+};
+
+describe("spec of the remote pod", () => {
+  it("drops what speaks of the consumer's nodes and forces isolation", () => {
+    const spec = remotePodSpec(
+      pod({
+        nodeName: "p",
+        nodeSelector: { a: "b" },
+        affinity: { podAffinity: {} },
+        schedulerName: "s",
+        priority: 5,
+        priorityClassName: "high",
+        overhead: { cpu: "1" },
+        hostNetwork: true,
+        hostPID: true,
+        runtimeClassName: "liqo",
+        serviceAccountName: "robot",
+        terminationGracePeriodSeconds: 7,
+        tolerations: [{ key: "virtual-node.liqo.io/not-allowed", operator: "Exists" }, { key: "x" }],
+      }),
+      options,
+    );
+    expect(spec).to.deep.equal({
+      containers: [container],
+      terminationGracePeriodSeconds: 7,
+      tolerations: [{ key: "x" }],
+      automountServiceAccountToken: false,
+      hostNetwork: false,
+      hostPID: false,
+      hostIPC: false,
+    });
+  });
+
+  it("applies the offloading patch and the runtime class of the annotation, the pod, the patch in this order", () => {
+    const patch = {
+      nodeSelector: { pool: "c" },
+      tolerations: [{ key: "c" }],
+      runtimeClassName: "patch",
+      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+    };
+    const spec = remotePodSpec(pod({ runtimeClassName: "liqo" }), { ...options, patch });
+    expect(spec).to.deep.include({
+      nodeSelector: { pool: "c" },
+      tolerations: [{ key: "c" }],
+      runtimeClassName: "patch",
+    });
+    expect(spec.affinity).to.deep.equal(patch.affinity);
+    expect(remotePodSpec(pod({ runtimeClassName: "own" }), { ...options, patch }).runtimeClassName).to.equal("own");
+    const annotated = pod({ runtimeClassName: "own" }, { [Annotations.remoteRuntimeClassName]: "other" });
+    expect(remotePodSpec(annotated, { ...options, patch }).runtimeClassName).to.equal("other");
+  });
+
+  it("spreads replicas as the annotation asks", () => {
+    const soft = remotePodSpec(pod({}, { [Annotations.antiAffinityPreset]: "soft" }), options).affinity
+      ?.podAntiAffinity;
+    const term = soft?.preferredDuringSchedulingIgnoredDuringExecution?.[0];
+    expect(term?.weight).to.equal(1);
+    expect(term?.podAffinityTerm.labelSelector?.matchLabels).to.deep.equal({ app: "a", tier: "t" });
+    const annotations = { [Annotations.antiAffinityPreset]: "hard", [Annotations.antiAffinityLabels]: "tier" };
+    const hard = remotePodSpec(pod({}, annotations), options).affinity?.podAntiAffinity;
+    expect(hard?.requiredDuringSchedulingIgnoredDuringExecution?.[0]?.labelSelector?.matchLabels).to.deep.equal({
+      tier: "t",
+    });
+  });
+
+  it("takes tokens from a Secret and the CA from the renamed ConfigMap", () => {
+    const spec = remotePodSpec(
+      pod({ volumes: [projected, { name: "ca", configMap: { name: "kube-root-ca.crt" } }] }),
+      options,
+    );
+    const items = [{ key: tokenKey("api", "token"), path: "token" }];
+    expect(spec.volumes?.[0]?.projected?.sources).to.deep.equal([
+      { secret: { name: "web-token", items } },
+      { configMap: { name: "kube-root-ca.crt.consu" } },
+      projected.projected.sources[2],
+    ]);
+    expect(spec.volumes?.[1]?.configMap?.name).to.equal("kube-root-ca.crt.consu");
+    // SHA-256 of "token" begins 3c469e.
+    expect(tokenKey("api", "token")).to.equal("api-3c469e");
+  });
+
+  it("removes tokens where access is disabled, and changes nothing where it is the provider's", () => {
+    const disabled = remotePodSpec(pod({ volumes: [projected] }), { ...options, apiAccess: "disabled" });
+    expect(disabled.volumes?.[0]?.projected?.sources).to.have.length(2);
+    const remote = remotePodSpec(pod({ volumes: [projected], serviceAccountName: "robot" }), {
+      ...options,
+      apiAccess: "remote",
+    });
+    expect(remote).to.deep.include({
+      volumes: [projected],
+      serviceAccountName: "robot",
+      automountServiceAccountToken: true,
+    });
+  });
+
+  it("leads to the consumer's API server only where there is a way", () => {
+    const apiServer = { addresses: ["10.70.0.7"], port: 6443 };
+    const own = { ...container, env: [{ name: "KUBERNETES_SERVICE_HOST", value: "mine" }] };
+    const spec = remotePodSpec(pod({ containers: [own], initContainers: [container] }), { ...options, apiServer });
+    expect(spec.hostAliases).to.deep.equal([
+      { ip: "10.70.0.7", hostnames: ["kubernetes.default", "kubernetes.default.svc"] },
+    ]);
+    for (const { env = [] } of [...spec.containers, ...(spec.initContainers ?? [])]) {
+      const values = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+      expect(values).to.include({
+        KUBERNETES_SERVICE_HOST: "kubernetes.default",
+        KUBERNETES_SERVICE_PORT: "6443",
+        KUBERNETES_PORT: "tcp://kubernetes.default:6443",
+        KUBERNETES_PORT_6443_TCP_ADDR: "kubernetes.default",
+      });
+    }
+    expect(remotePodSpec(pod({}), options).containers[0]).to.not.have.property("env");
+  });
+
+  it("resolves the account's name, which the remote pod does not have", () => {
+    const env = [{ name: "SA", valueFrom: { fieldRef: { fieldPath: "spec.serviceAccountName" } } }];
+    const spec = remotePodSpec(pod({ serviceAccountName: "robot", containers: [{ ...container, env }] }), options);
+    expect(spec.containers[0]?.env).to.deep.equal([{ name: "SA", value: "robot" }]);
+  });
+
+  it("names the CA by the first five characters of the cluster's ID", () => {
+    expect(remoteRootCaName("consumer")).to.equal("kube-root-ca.crt.consu");
+    expect(remoteRootCaName("aaaa-b")).to.equal("kube-root-ca.crt.aaaa-a");
+    expect(remoteRootCaName("c")).to.equal("kube-root-ca.crt.c");
+  });
+});

@@ -1,0 +1,135 @@
+import { expect } from "chai";
+import type { ContainerStatus, Pod, PodStatus } from "kubernetes-types/core/v1";
+import { endedStatus, isGivenUp, notOffloadedStatus } from "../../../agent/virtual-node/pods/fallback-status.js";
+import { localPodStatus, notReadyStatus, podStatusPatch } from "../../../agent/virtual-node/pods/pod-status.js";
+import { RestartCounts } from "../../../agent/virtual-node/pods/restart-counts.js";
+import { revivesContainers } from "../../../agent/virtual-node/pods/terminated-containers.js";
+
+const time = "2026-01-01T00:00:00Z";
+const containerStatus = (patch: Partial<ContainerStatus> = {}): ContainerStatus => ({
+  name: "main",
+  image: "web",
+  imageID: "1",
+  ready: true,
+  restartCount: 0,
+  state: { running: { startedAt: time } },
+  ...patch,
+});
+const terminated = (exitCode: number): Partial<ContainerStatus> => ({
+  ready: false,
+  state: { terminated: { exitCode } },
+});
+const pod = (status: PodStatus, spec: Partial<NonNullable<Pod["spec"]>> = {}, uid = "u"): Pod => ({
+  metadata: { name: "web", uid, generation: 3 },
+  spec: { containers: [{ name: "main" }], ...spec },
+  status,
+});
+const options = { hostIP: "10.0.0.1", translate: (ip: string) => ip.replace("10.201", "10.71"), restartOffset: 0 };
+
+describe("status of the local pod", () => {
+  it("is the remote one, with addresses of here and what was decided here", () => {
+    const local = pod({ phase: "Pending", qosClass: "BestEffort" });
+    const remote = pod({
+      phase: "Running",
+      qosClass: "Guaranteed",
+      nominatedNodeName: "n",
+      podIP: "10.201.0.9",
+      podIPs: [{ ip: "10.201.0.9" }, { ip: "fd00::9" }],
+      hostIP: "172.30.0.12",
+      ephemeralContainerStatuses: [containerStatus()],
+      ...({ observedGeneration: 9 } as object),
+    });
+    expect(localPodStatus(local, remote, options)).to.deep.equal({
+      phase: "Running",
+      qosClass: "BestEffort",
+      podIP: "10.71.0.9",
+      podIPs: [{ ip: "10.71.0.9" }],
+      hostIP: "10.0.0.1",
+      hostIPs: [{ ip: "10.0.0.1" }],
+      conditions: [],
+      observedGeneration: 3,
+    });
+  });
+
+  it("keeps conditions of local controllers and is written only when something differs", () => {
+    const gate = { type: "example.com/gate", status: "True" };
+    const local = pod({
+      phase: "Pending",
+      reason: "OffloadingBackOff",
+      conditions: [gate, { type: "Ready", status: "False" }],
+    });
+    const remote = pod({ phase: "Running", conditions: [{ type: "Ready", status: "True" }] });
+    const status = localPodStatus(local, remote, options);
+    expect(status.conditions).to.deep.equal([{ type: "Ready", status: "True" }, gate]);
+    const patch = podStatusPatch(local, status) as { status: Record<string, unknown>; metadata: object };
+    expect(patch.metadata).to.deep.equal({ uid: "u" });
+    expect(patch.status).to.include({ phase: "Running", reason: null });
+    expect(podStatusPatch({ ...local, status }, localPodStatus({ ...local, status }, remote, options))).to.equal(
+      undefined,
+    );
+  });
+
+  it("is not ready while the provider is out of reach, without being written again and again", () => {
+    const remote = pod({ conditions: [{ type: "Ready", status: "True", lastTransitionTime: time }] });
+    const local = pod({});
+    local.metadata!.labels = { "liqo.io/remote-unavailable": "true" };
+    const status = localPodStatus(local, remote, options);
+    expect(status.conditions?.[0]).to.include({ status: "False", reason: "RemoteUnavailable" });
+    const before = { ...status.conditions![0]!, lastTransitionTime: time };
+    const written = { ...local, status: { ...status, conditions: [before] } };
+    expect(podStatusPatch(written, localPodStatus(written, remote, options))).to.equal(undefined);
+    expect(
+      notReadyStatus(pod({ conditions: [{ type: "Ready", status: "True" }] }), "r", "m").conditions?.[0],
+    ).to.include({ status: "False" });
+  });
+
+  it("counts a restart for every remote pod made anew, and never fewer than before", () => {
+    const counts = new RestartCounts();
+    const local = (restartCount: number): Pod => pod({ containerStatuses: [containerStatus({ restartCount })] });
+    const remote = (uid: string, restartCount: number): Pod =>
+      pod({ containerStatuses: [containerStatus({ restartCount })] }, {}, uid);
+    const shown = (l: Pod, r: Pod): number | undefined =>
+      localPodStatus(l, r, { ...options, restartOffset: counts.offset(l, r) }).containerStatuses?.[0]?.restartCount;
+    expect(shown(pod({}), remote("a", 0))).to.equal(0);
+    expect(shown(local(0), remote("a", 5))).to.equal(5);
+    expect(shown(local(5), remote("b", 0))).to.equal(5);
+    expect(shown(local(5), remote("b", 6))).to.equal(7);
+    const empty = pod({}, {}, "c");
+    expect(localPodStatus(local(7), empty, options).containerStatuses?.[0]).to.deep.include({
+      restartCount: 7,
+      ready: false,
+    });
+    // A new process sees only the difference.
+    expect(new RestartCounts().offset(local(7), remote("b", 6))).to.equal(1);
+  });
+
+  it("knows which containers may not come back", () => {
+    const ended = (exitCode: number, restartPolicy: string): Pod =>
+      pod({ containerStatuses: [containerStatus(terminated(exitCode))] }, { restartPolicy });
+    const runs = pod({ containerStatuses: [containerStatus()] });
+    expect(revivesContainers(ended(0, "Never"), runs)).to.equal(true);
+    expect(revivesContainers(ended(1, "Never"), runs)).to.equal(true);
+    expect(revivesContainers(ended(0, "OnFailure"), runs)).to.equal(true);
+    expect(revivesContainers(ended(1, "OnFailure"), runs)).to.equal(false);
+    expect(revivesContainers(ended(0, "Always"), runs)).to.equal(false);
+    expect(revivesContainers(ended(0, "Never"), pod({}))).to.equal(true);
+    expect(revivesContainers(ended(0, "Never"), ended(0, "Never"))).to.equal(false);
+  });
+
+  it("waits or fails where the namespace is not offloaded", () => {
+    expect(notOffloadedStatus(pod({ phase: "Pending" }))).to.include({ phase: "Pending", reason: "OffloadingBackOff" });
+    const ran = pod({
+      phase: "Running",
+      conditions: [{ type: "Ready", status: "True" }],
+      containerStatuses: [containerStatus(), containerStatus({ name: "done", ...terminated(0) })],
+    });
+    const status = notOffloadedStatus(ran);
+    expect(status).to.include({ phase: "Failed", reason: "OffloadingAborted" });
+    expect(status.conditions?.[0]).to.include({ status: "False" });
+    expect(status.containerStatuses?.map(({ state }) => state?.terminated?.exitCode)).to.deep.equal([1, 0]);
+    expect(status.containerStatuses?.some(({ ready }) => ready)).to.equal(false);
+    expect(isGivenUp({ ...ran, status })).to.equal(true);
+    const succeeded = endedStatus(ran, { phase: "Succeeded", reason: "RemotePodTerminated", message: "" });
+    expect(succeeded.containerStatuses?.[0]?.state?.terminated?.exitCode).to.equal(0);
+  });
+});

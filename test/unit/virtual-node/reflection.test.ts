@@ -1,0 +1,170 @@
+import { expect } from "chai";
+import { NamespaceMapResource, type NamespaceMap } from "../../../agent/api/index.js";
+import { namespaceMappings } from "../../../agent/virtual-node/namespaces/namespace-mapping.js";
+import { shadowPodPatch } from "../../../agent/virtual-node/pods/shadow-pod.js";
+import { isSliceReflectable, remoteEndpoints } from "../../../agent/virtual-node/reflection/endpoint-slice.js";
+import { localEvent, localKindOf } from "../../../agent/virtual-node/reflection/event.js";
+import { remoteIngressSpec } from "../../../agent/virtual-node/reflection/ingress.js";
+import {
+  isReflectable,
+  isReflected,
+  reflectedMetadata,
+} from "../../../agent/virtual-node/reflection/reflected-metadata.js";
+import { remoteServiceSpec } from "../../../agent/virtual-node/reflection/service.js";
+
+const reflection = { origin: "consumer", destination: "provider" };
+
+describe("reflection", () => {
+  it("follows the policy and the annotations", () => {
+    expect(isReflectable({}, "DenyList")).to.equal(true);
+    expect(isReflectable({ "liqo.io/skip-reflection": "" }, "DenyList")).to.equal(false);
+    expect(isReflectable({ "liqo.io/skip-reflection": "False" }, "DenyList")).to.equal(true);
+    expect(isReflectable({}, "AllowList")).to.equal(false);
+    expect(isReflectable({ "liqo.io/allow-reflection": "true" }, "AllowList")).to.equal(true);
+    const [skip, allow] = [{ "liqo.io/skip-reflection": "true" }, { "liqo.io/allow-reflection": "true" }];
+    expect(isSliceReflectable({}, skip, "DenyList")).to.equal(false);
+    expect(isSliceReflectable(allow, skip, "DenyList")).to.equal(true);
+    expect(isSliceReflectable(undefined, undefined, "AllowList")).to.equal(false);
+    expect(() => isSliceReflectable({ ...skip, ...allow }, {}, "DenyList")).to.throw("contradict");
+  });
+
+  it("marks what is reflected and leaves out what is not to be", () => {
+    const metadata = {
+      labels: { a: "1", secret: "x" },
+      annotations: {
+        b: "2",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "cloud.google.com/neg": "n",
+        hide: "h",
+      },
+    };
+    const patch = { labelsNotReflected: ["secret"], annotationsNotReflected: ["hide"] };
+    const reflected = reflectedMetadata(metadata, reflection, patch);
+    expect(reflected).to.deep.equal({
+      labels: { a: "1", "offloading.liqo.io/origin": "consumer", "offloading.liqo.io/destination": "provider" },
+      annotations: { b: "2" },
+    });
+    expect(isReflected(reflected, reflection)).to.equal(true);
+    expect(isReflected(metadata, reflection)).to.equal(false);
+  });
+
+  it("leaves the provider's label on ShadowPods", () => {
+    const present = { labels: { old: "1", "liqo.io/creator-user": "u", a: "1" }, annotations: {} };
+    expect(shadowPodPatch(present, { labels: { a: "2" }, annotations: {} })).to.deep.equal({
+      metadata: { labels: { a: "2", old: null }, annotations: undefined },
+    });
+    expect(shadowPodPatch(present, { labels: { a: "1", old: "1" }, annotations: {} })).to.equal(undefined);
+  });
+
+  it("leaves addresses and node ports to the provider", () => {
+    const spec = {
+      type: "NodePort",
+      clusterIP: "10.91.0.5",
+      clusterIPs: ["10.91.0.5"],
+      externalIPs: ["1.2.3.4"],
+      ipFamilies: ["IPv4"],
+      selector: { app: "a" },
+      ports: [
+        { name: "a", port: 80, protocol: "TCP", targetPort: "web", nodePort: 30080 },
+        { name: "b", port: 81 },
+      ],
+    };
+    expect(remoteServiceSpec({ spec })).to.deep.equal({
+      type: "NodePort",
+      selector: { app: "a" },
+      ports: [
+        { name: "a", port: 80, protocol: "TCP", targetPort: "web" },
+        { name: "b", port: 81, nodePort: 0 },
+      ],
+    });
+    const forced = { metadata: { annotations: { "liqo.io/force-remote-node-port": "true" } }, spec };
+    expect(remoteServiceSpec(forced).ports?.[0]?.nodePort).to.equal(30080);
+    expect(remoteServiceSpec({ spec: { clusterIP: "None", type: "ClusterIP" } }).clusterIP).to.equal("None");
+    expect(remoteServiceSpec({ spec: { type: "LoadBalancer" } }, "metal").loadBalancerClass).to.equal("metal");
+    expect(remoteServiceSpec({ spec }, "metal")).to.not.have.property("loadBalancerClass");
+  });
+
+  it("gives Ingresses the provider's class", () => {
+    const spec = { ingressClassName: "mine", rules: [{ host: "a" }] };
+    expect(remoteIngressSpec({ spec }, "theirs")).to.deep.equal({ rules: [{ host: "a" }], ingressClassName: "theirs" });
+    expect(remoteIngressSpec({ spec })).to.deep.equal({ rules: [{ host: "a" }] });
+  });
+
+  it("keeps endpoints that are not the provider's own, also where none is left", () => {
+    const translation = {
+      homeClusterId: "consumer",
+      foreignClusterId: "provider",
+      clusterOfNode: (name: string) => ({ worker: "", home: "consumer", provider: "provider", third: "third" })[name],
+      translate: (address: string) => (address === "10.9.9.9" ? undefined : address),
+    };
+    const on = (nodeName: string | undefined, address: string): { addresses: string[]; nodeName?: string } => ({
+      addresses: [address],
+      nodeName,
+    });
+    const slice = {
+      addressType: "IPv4",
+      endpoints: [
+        on("worker", "10.0.0.1"),
+        on("home", "10.0.0.2"),
+        on("provider", "10.0.0.3"),
+        on("third", "10.0.0.4"),
+        on("unknown", "10.0.0.5"),
+        on(undefined, "10.0.0.6"),
+        on("worker", "10.9.9.9"),
+      ],
+    };
+    const endpoints = remoteEndpoints(slice, translation);
+    expect(endpoints.flatMap(({ addresses }) => addresses)).to.deep.equal([
+      "10.0.0.1",
+      "10.0.0.2",
+      "10.0.0.4",
+      "10.0.0.6",
+    ]);
+    expect(new Set(endpoints.map(({ nodeName }) => nodeName))).to.deep.equal(new Set(["consumer"]));
+    expect(remoteEndpoints({ addressType: "IPv4", endpoints: [] }, translation)).to.deep.equal([]);
+  });
+
+  it("turns a ShadowPod's event into the pod's", () => {
+    const event = {
+      metadata: { name: "e", namespace: "remote" },
+      involvedObject: {
+        kind: "ShadowPod",
+        apiVersion: "offloading.liqo.io/v1beta1",
+        name: "web",
+        fieldPath: "spec.containers{main}",
+      },
+      reason: "Pulled",
+      count: 2,
+      source: { component: "kubelet", host: "n" },
+    };
+    expect(localKindOf(event.involvedObject)).to.equal("Pod");
+    expect(localKindOf({ kind: "ReplicaSet" })).to.equal(undefined);
+    const copy = localEvent(event, "Pod", { metadata: { name: "web", namespace: "shop", uid: "u" } }, reflection);
+    expect(copy.involvedObject).to.deep.equal({
+      kind: "Pod",
+      apiVersion: "v1",
+      name: "web",
+      namespace: "shop",
+      uid: "u",
+      fieldPath: "spec.containers{main}",
+    });
+    expect(copy).to.deep.include({ reason: "Pulled", count: 2, source: { component: "kubelet (remote)", host: "n" } });
+  });
+
+  it("uses only the map that goes to this provider", () => {
+    const map = (name: string, remoteID: string): NamespaceMap =>
+      NamespaceMapResource.build({
+        metadata: { name, labels: { "liqo.io/remoteID": remoteID, "liqo.io/remote-cluster-id": "provider" } },
+        spec: { desiredMapping: { a: `a-${name}` } },
+        status: { currentMapping: { b: { remoteNamespace: "b-x", phase: "Accepted" } } },
+      });
+    const { mappings } = namespaceMappings([map("one", "provider"), map("two", "consumer")], "provider");
+    expect(Object.fromEntries(mappings)).to.deep.equal({
+      a: { remote: "a-one" },
+      b: { remote: "b-x", phase: "Accepted" },
+    });
+    expect(() => namespaceMappings([map("one", "provider"), map("two", "provider")], "provider")).to.throw(
+      "more than one",
+    );
+  });
+});
