@@ -23,7 +23,7 @@ export const WIREGUARD_GO_ENVIRONMENT = { LOG_LEVEL: "error", WG_PROCESS_FOREGRO
 /** Starts wireguard-go of this image in the foreground. */
 export function startWireGuardGo(device: string): ChildProcess {
   return spawn("wireguard-go", ["-f", device], {
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...WIREGUARD_GO_ENVIRONMENT },
   });
 }
@@ -72,13 +72,19 @@ function isUnsupported(error: unknown): boolean {
 async function userspaceDevice({ run, tunnel, startUserspace = startWireGuardGo, onExit }: TunnelDeviceOptions): Promise<void> {
   const child = startUserspace(tunnel.device);
   let ended: string | undefined;
+  let lastWords = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => (lastWords = `${lastWords}${text}`.slice(-500)));
+  }
   const finish = (reason: string): void => {
     if (ended !== undefined) return;
     ended = reason;
     onExit(reason);
   };
   child.once("error", (error) => finish(`wireguard-go cannot be started: ${error.message}`));
-  child.once("exit", (code, signal) => finish(`wireguard-go ended (${signal ?? `exit code ${code}`})`));
+  child.once("close", (code, signal) => {
+    finish(`wireguard-go ended (${signal ?? `exit code ${code}`}): ${lastWords.trim().replaceAll("\n", "; ")}`);
+  });
   const deadline = Date.now() + DEADLINE_MS;
   // Its control socket and its device appear within milliseconds, with nothing to watch that works on both.
   while (!(await answers(run, tunnel.device))) {

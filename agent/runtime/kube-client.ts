@@ -1,6 +1,7 @@
 import type http from "node:http";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { ListMeta, Status } from "kubernetes-types/meta/v1";
+import { delay } from "./backoff.js";
 import { KubeError, isNotFound } from "./kube-error.js";
 import { KubeTransport } from "./kube-transport.js";
 import { apiVersionOf, describeObject, type KubeObject, type ResourceType } from "./resource-type.js";
@@ -64,6 +65,8 @@ export interface KubeClientOptions {
 const MERGE_PATCH = "application/merge-patch+json";
 const JSON_PATCH = "application/json-patch+json";
 const APPLY_PATCH = "application/apply-patch+yaml";
+/** How long a server may say that it is too busy (429) before that is an error; waits between tries follow its Retry-After. */
+const BUSY_DEADLINE_MS = 20_000;
 /** A watch whose connection carries nothing for this long is taken as dead (bookmarks come about every minute). */
 const WATCH_IDLE_MS = 150_000;
 
@@ -303,16 +306,23 @@ export class KubeClient {
     path: string,
     options: { subject: string; body?: object; contentType?: string; signal?: AbortSignal; timeoutMs?: number },
   ): Promise<T> {
-    const response = await this.transport.send({
-      method,
-      path,
-      contentType: options.contentType,
-      body: options.body === undefined ? undefined : JSON.stringify(options.body),
-      timeoutMs: options.timeoutMs ?? this.timeoutMs,
-      signal: options.signal,
-    });
-    if ((response.statusCode ?? 0) >= 300) throw await this.failure(response, options.subject);
-    return JSON.parse(await readText(response)) as T;
+    const deadline = Date.now() + BUSY_DEADLINE_MS;
+    for (;;) {
+      const response = await this.transport.send({
+        method,
+        path,
+        contentType: options.contentType,
+        body: options.body === undefined ? undefined : JSON.stringify(options.body),
+        timeoutMs: options.timeoutMs ?? this.timeoutMs,
+        signal: options.signal,
+      });
+      if ((response.statusCode ?? 0) < 300) return JSON.parse(await readText(response)) as T;
+      const error = await this.failure(response, options.subject);
+      if (error.code !== 429 || options.signal?.aborted || Date.now() > deadline) throw error;
+      // Not processed: the server is busy, or has only just begun to serve this kind.
+      const seconds = Number(response.headers["retry-after"] ?? 1);
+      await delay(Math.min(Math.max(seconds, 0.2), 3) * 1000 * (0.5 + Math.random() / 2), options.signal);
+    }
   }
 
   private async failure(response: http.IncomingMessage, subject: string): Promise<KubeError> {

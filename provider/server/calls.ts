@@ -43,7 +43,9 @@ export class Call implements CallContext {
   }
 
   status(line: string): void {
-    this.lastStatus = this.redaction.apply(line);
+    const text = this.redaction.apply(line);
+    if (text === this.lastStatus) return;
+    this.lastStatus = text;
     this.engine.status(this.lastStatus, this.urn);
   }
 

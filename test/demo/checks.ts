@@ -81,8 +81,8 @@ export async function showTraffic(demo: Demo, steps: Steps, pods: Pod[]): Promis
 
 async function judgeCapture(demo: Demo, packets: Awaited<ReturnType<Capture["stop"]>>): Promise<string> {
   const outputs = await demo.stack.outputs();
-  const port = Number(/:(\d+)$/.exec(String(outputs["endpoint"]))?.[1] ?? 0);
-  if (!port) throw new Error(`the stack's output "endpoint" names no port: ${String(outputs["endpoint"])}`);
+  const port = (outputs["endpoint"] as { port?: number } | undefined)?.port;
+  if (!port) throw new Error(`the stack's output "endpoint" names no port: ${JSON.stringify(outputs["endpoint"])}`);
   const strange = unexpectedPackets(packets, port, API_PORT);
   if (strange.length > 0) throw new Error(`${strange.length} packets are neither, the first: ${strange[0]?.line}`);
   const tunnel = packets.filter(({ protocol }) => protocol === "udp").length;

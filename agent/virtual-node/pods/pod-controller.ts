@@ -151,11 +151,22 @@ export class PodController {
     const terminal = isTerminalPhase(shadow?.status?.phase);
     const [, refreshInMs] = await Promise.all([
       this.label(pod),
-      terminal ? undefined : this.tokens.ensure(pod, offloaded.pair, offloaded.tokens),
-      shadow ? this.updateShadow(pod, shadow, offloaded) : this.createShadow(pod, offloaded),
+      terminal ? undefined : this.launch(pod, shadow, offloaded),
     ]);
     await this.copyStatus(pod, remotePod, shadow);
     return refreshInMs === undefined ? undefined : { requeueAfterMs: refreshInMs };
+  }
+
+  /** Returns in how many milliseconds the tokens must be looked at again, if ever. */
+  private async launch(
+    pod: Pod,
+    shadow: ShadowPod | undefined,
+    offloaded: OffloadedNamespace,
+  ): Promise<number | undefined> {
+    // Tokens first: a kubelet that does not find the Secret tries again only after seconds.
+    const refreshInMs = await this.tokens.ensure(pod, offloaded.pair, offloaded.tokens);
+    await (shadow ? this.updateShadow(pod, shadow, offloaded) : this.createShadow(pod, offloaded));
+    return refreshInMs;
   }
 
   private async createShadow(pod: Pod, { pair, shadowPods }: OffloadedNamespace): Promise<void> {

@@ -5,6 +5,7 @@ import {
   Informer,
   SecretResource,
   TerminalError,
+  isAlreadyExists,
   isForbidden,
   objectPath,
   ServiceAccountResource,
@@ -65,19 +66,29 @@ export class TokenSecrets {
       await this.remove(name, pair, secrets);
     }
     const { secret, refreshAt } = await this.request(pod, pair, sources);
+    secrets.observe(await this.write(secret, present !== undefined));
+    this.refreshAt.set(uid, refreshAt);
+    return Math.max(1_000, refreshAt - Date.now());
+  }
+
+  private async write(secret: Secret, present: boolean): Promise<Secret> {
     const { remote, config } = this.context;
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
-    const found =
-      present ?? (await remote.get(SecretResource, { name: tokenSecretName(name), namespace: pair.remote }));
+    if (present) return remote.apply(SecretResource, secret, options);
+    try {
+      return await remote.create(SecretResource, secret, options);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    const { name = "", namespace } = secret.metadata ?? {};
+    const found = await remote.get(SecretResource, { name, namespace });
     const reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
     if (found && !isReflected(found.metadata, reflection)) {
       throw new TerminalError(
-        `Secret ${keyOf(found)} of cluster ${config.foreignClusterId} already exists and was not reflected: remove it so that pod ${name} can get its tokens`,
+        `Secret ${keyOf(found)} of cluster ${config.foreignClusterId} already exists and was not reflected: remove it so that the pod can get its tokens`,
       );
     }
-    secrets.observe(await remote.apply(SecretResource, secret, options));
-    this.refreshAt.set(uid, refreshAt);
-    return Math.max(1_000, refreshAt - Date.now());
+    return remote.apply(SecretResource, secret, options);
   }
 
   /** Removes the Secret of a pod that is gone. */

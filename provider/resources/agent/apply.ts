@@ -51,9 +51,7 @@ async function untilServed(context: ApplyContext, definitions: CustomResourceDef
   const names = new Set(definitions.map((definition) => definition.metadata?.name ?? ""));
   await waitForObjects(context, CustomResourceDefinitionResource, {}, (present) => {
     const ready = present.filter((one) => names.has(one.metadata?.name ?? "") && isEstablished(one));
-    return ready.length === names.size
-      ? undefined
-      : `${names.size - ready.length} custom resource definitions not yet served`;
+    return ready.length === names.size ? undefined : "waiting until the custom resource definitions are served";
   });
 }
 

@@ -46,12 +46,9 @@ export const agentInputs = z.object({
     .string()
     .optional()
     .meta({ description: "Base64 of the CA that other clusters check it with. Default: the cluster's own." }),
-  trustedCA: z
-    .boolean()
-    .default(false)
-    .meta({
-      description: "The API server's certificate is publicly trusted, so that others need no CA. Default: false.",
-    }),
+  trustedCA: z.boolean().default(false).meta({
+    description: "The API server's certificate is publicly trusted, so that others need no CA. Default: false.",
+  }),
   clusterLabels: strings.default({}).meta({
     description:
       "Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.",

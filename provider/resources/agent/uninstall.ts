@@ -46,6 +46,7 @@ export async function uninstall(context: UninstallContext, inputs: InstallInputs
   await removeCustomResources(context, force);
   context.status("removing workloads");
   await remove(context, ofKind("Deployment", "DaemonSet"), "Foreground");
+  await sweepCustomResources(context);
   context.status("removing roles, configuration and custom resource definitions");
   const first = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment", "DaemonSet"];
   const rest = manifests.filter(({ kind }) => ![...first, "Namespace"].includes(kind ?? ""));
@@ -71,19 +72,22 @@ async function refuseWhilePeered(context: UninstallContext, clusterId: string): 
   }
 }
 
-/** Deletes all objects of all our kinds; forced, it takes off what still holds them after a while. */
+interface Found {
+  type: ResourceType;
+  object: KubeObject;
+}
+
+/**
+ * Deletes all objects of all our kinds and waits until those are gone, while the controllers still run to let go of them; forced, it takes off what still
+ * holds them after a while. What controllers make anew meanwhile is not waited for.
+ */
 async function removeCustomResources(context: UninstallContext, force: boolean): Promise<void> {
-  const { client, signal } = context;
-  const kinds = definedResources();
-  await forEachParallel(kinds, PARALLEL, async (type) => {
-    for (const object of await listed(client, type, signal)) await client.delete(type, nameOf(object), { signal });
-  });
+  const before = await customResources(context);
+  const originals = new Set(before.map(({ object }) => object.metadata?.uid));
+  await forEachParallel(before, PARALLEL, ({ type, object }) => tellToGo(context, type, object));
   const grace = force ? Date.now() + FINALIZERS_GRACE_MS : Infinity;
   for (let wait = 50; ; wait = Math.min(wait * 2, 1_000)) {
-    const left: { type: ResourceType; object: KubeObject }[] = [];
-    await forEachParallel(kinds, PARALLEL, async (type) => {
-      for (const object of await listed(client, type, signal)) left.push({ type, object });
-    });
+    const left = (await customResources(context)).filter(({ object }) => originals.has(object.metadata?.uid));
     const [one] = left;
     if (!one) return;
     const finalizers = one.object.metadata?.finalizers?.join(", ") ?? "";
@@ -91,9 +95,23 @@ async function removeCustomResources(context: UninstallContext, force: boolean):
     context.status(
       `waiting for ${left.length} custom resources to go: ${name}${finalizers && ` (held by ${finalizers})`}`,
     );
-    if (Date.now() > grace) await Promise.all(left.map(({ type, object }) => letGo(context, type, object)));
-    await pause(wait, signal);
+    if (Date.now() > grace) await forEachParallel(left, PARALLEL, ({ type, object }) => letGo(context, type, object));
+    await pause(wait, context.signal);
   }
+}
+
+/** What controllers made in their last moments, and nobody is left to let go of. */
+async function sweepCustomResources(context: UninstallContext): Promise<void> {
+  const left = await customResources(context);
+  await forEachParallel(left, PARALLEL, ({ type, object }) => letGo(context, type, object));
+}
+
+async function customResources({ client, signal }: WaitContext): Promise<Found[]> {
+  const found: Found[] = [];
+  await forEachParallel(definedResources(), PARALLEL, async (type) => {
+    for (const object of await listed(client, type, signal)) found.push({ type, object });
+  });
+  return found;
 }
 
 async function listed(client: KubeClient, type: ResourceType, signal: AbortSignal): Promise<KubeObject[]> {
@@ -105,11 +123,20 @@ async function listed(client: KubeClient, type: ResourceType, signal: AbortSigna
   }
 }
 
-async function letGo({ client, signal }: WaitContext, type: ResourceType, object: KubeObject): Promise<void> {
+async function tellToGo({ client, signal }: WaitContext, type: ResourceType, object: KubeObject): Promise<void> {
+  await client.delete(type, nameOf(object), { signal });
+}
+
+async function letGo(context: WaitContext, type: ResourceType, object: KubeObject): Promise<void> {
   try {
-    // An object that was made meanwhile is told to go too.
-    await client.delete(type, nameOf(object), { signal });
-    await client.mergePatch(type, nameOf(object), { metadata: { finalizers: null } }, { signal });
+    await tellToGo(context, type, object);
+    if (!object.metadata?.finalizers?.length) return;
+    await context.client.mergePatch(
+      type,
+      nameOf(object),
+      { metadata: { finalizers: null } },
+      { signal: context.signal },
+    );
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

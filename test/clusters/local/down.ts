@@ -6,7 +6,7 @@ import { end, type ProcessIdentity } from "../support/processes.js";
 import type { Progress } from "../support/progress.js";
 import { until } from "../support/wait.js";
 import { cgroupProcesses, removeCgroups } from "./cgroups.js";
-import { removeEmpty, removeTraces } from "./host-folders.js";
+import { removeIfEmpty, removeTraces } from "./host-folders.js";
 import { removeBridge, removeNodeNetwork, withNetworkLock } from "./network.js";
 import { clusterPaths, clustersFolder, nodeRunFolder, RUN_FOLDER } from "./paths.js";
 import { endProgram, marked, recordedPrograms } from "./processes.js";
@@ -29,8 +29,9 @@ export async function down(names: readonly string[], progress: Progress): Promis
   await withNetworkLock(async () => {
     if (readRecords().length > 0) return;
     await removeBridge();
-    removeEmpty(RUN_FOLDER);
-    removeEmpty(clustersFolder());
+    // Not what is below: clusters recorded in another state folder have the root file systems of their containers there.
+    removeIfEmpty(RUN_FOLDER);
+    removeIfEmpty(clustersFolder());
   });
 }
 

@@ -50,6 +50,11 @@ export function removeEmpty(folder: string): void {
   for (const path of entries(folder)) {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) removeEmpty(path);
   }
+  removeIfEmpty(folder);
+}
+
+/** Removes a folder that has nothing in it. */
+export function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {

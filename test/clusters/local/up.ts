@@ -13,11 +13,12 @@ import { apiServer, controllerManager, etcd, scheduler } from "./control-plane.j
 import { down } from "./down.js";
 import { loadImages } from "./images.js";
 import { ensureKubeconfig } from "./kubeconfig.js";
+import { inotifyWarning } from "./limits.js";
 import { ensureBridge, ensureNodeNetwork, withNetworkLock } from "./network.js";
 import { CNI_FOLDERS, containerd, kubelet, kubeProxy } from "./node.js";
 import { clusterPaths, containerdSocket, netnsName, netnsPath } from "./paths.js";
 import { ensurePki } from "./pki.js";
-import { assertRunning, ensureProgram, logPath } from "./processes.js";
+import { assertRunning, ensureProgram, logPath, marked } from "./processes.js";
 import { planRecord, readRecord, readRecords, writeRecord, type ClusterRecord, type NodeRecord } from "./record.js";
 
 const SYSTEM_PROGRAMS: readonly SystemProgram[] = [
@@ -57,6 +58,7 @@ export async function up(specs: readonly ClusterSpec[], progress: Progress): Pro
   await ensurePrograms(SYSTEM_PROGRAMS, progress);
   await finishRemovals(specs, progress);
   const records = await withNetworkLock(() => plan(specs));
+  warnOfLimits(records, progress);
   const images = await testImages(progress);
   const archives = images.map((image) => image.archive);
   return Promise.all(
@@ -67,6 +69,14 @@ export async function up(specs: readonly ClusterSpec[], progress: Progress): Pro
       return record;
     }),
   );
+}
+
+function warnOfLimits(records: readonly ClusterRecord[], progress: Progress): void {
+  const idle = records.filter(({ spec }) => !marked(spec.name).length);
+  if (idle.length === 0) return;
+  const nodes = idle.reduce((sum, { spec }) => sum + spec.nodes, 0);
+  const warning = inotifyWarning(idle.length, nodes);
+  if (warning) progress.note(warning);
 }
 
 /** A `down` that was killed halfway is done to its end first. */
@@ -211,10 +221,13 @@ export async function unreadyNodes(record: ClusterRecord, api: Api): Promise<str
 }
 
 async function nodesReady(record: ClusterRecord, api: Api): Promise<void> {
-  const hint = `see ${clusterPaths(record.spec.name).logs}`;
-  await until(`nodes of ${record.spec.name} Ready (${hint})`, NODES_DEADLINE_MS, () =>
-    noneLeft(unreadyNodes(record, api)),
-  );
+  const { name } = record.spec;
+  const programs = ["kube-controller-manager", ...record.nodes.map((node) => `kubelet-${node.name}`)];
+  const ready = (): Promise<true | undefined> => {
+    for (const program of programs) assertRunning(name, program);
+    return noneLeft(unreadyNodes(record, api));
+  };
+  await until(`nodes of ${name} Ready (see ${clusterPaths(name).logs})`, NODES_DEADLINE_MS, ready);
 }
 
 async function addonsReady(record: ClusterRecord, api: Api): Promise<void> {

@@ -84,6 +84,22 @@ describe("runtime: KubeClient", () => {
     );
   });
 
+  it("tries again when the server says that it is too busy", async () => {
+    let calls = 0;
+    await withServer(
+      (_request, response) => {
+        calls += 1;
+        if (calls > 1) return json(response, 200, { metadata: { name: "n" } });
+        response.setHeader("retry-after", "0.2");
+        json(response, 429, { kind: "Status", message: "storage is (re)initializing", code: 429 });
+      },
+      async (client) => {
+        expect((await client.get(NodeResource, { name: "n" }))?.metadata?.name).to.equal("n");
+        expect(calls).to.equal(2);
+      },
+    );
+  });
+
   it("names a server that refuses connections", async () => {
     const client = KubeClient.fromText(kubeconfig("http://127.0.0.1:9"), { cluster: "gone" });
     const error = (await client.list(NodeResource).catch((e: unknown) => e)) as KubeError;

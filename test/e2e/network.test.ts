@@ -1,0 +1,361 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import { ConfigurationResource, ConnectionResource, InternalNodeResource, NetworkResource } from "../../agent/api/index.js";
+import { buildAgentImage } from "../../agent/image/build.js";
+import type { InstallInputs } from "../../agent/install/inputs.js";
+import { NodeResource, PodResource, ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
+import { install } from "../../provider/resources/agent/install.js";
+import { TEST_TOOLS_IMAGE, downClusters, loadImage, upClusters } from "../clusters/index.js";
+import { openCluster, type LabCluster } from "../support/lab.js";
+import { waitFor } from "../support/wait.js";
+
+/** Equal pod ranges; traffic of the second node of one cluster must find the gateway on the first, or the other way round. */
+const CLUSTERS = [
+  { name: "net-a", nodes: 2, podCIDR: "10.244.0.0/16", serviceCIDR: "10.96.0.0/16" },
+  { name: "net-b", nodes: 1, podCIDR: "10.244.0.0/16", serviceCIDR: "10.97.0.0/16" },
+];
+const NODE_PORT = 30_742;
+const WEB_PORT = 8080;
+const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
+
+describe("network between two clusters from plain manifests", function () {
+  this.timeout(180_000);
+  let a: LabCluster, b: LabCluster;
+  let podsA: Pod[], podsB: Pod[];
+  const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-network-"));
+
+  before(async function () {
+    this.timeout(15 * 60_000);
+    const clusters = await upClusters(CLUSTERS);
+    const image = await buildAgentImage();
+    await loadImage(image.archive, clusters);
+    await loadImage(TEST_TOOLS_IMAGE, clusters);
+    [a, b] = (await Promise.all(clusters.map(openCluster))) as [LabCluster, LabCluster];
+    await Promise.all([a, b].map((lab, index) => installAgent(lab, image.ref, CLUSTERS[index]!)));
+    [podsA, podsB] = await Promise.all([runPods(a), runPods(b)]);
+  });
+
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
+  });
+
+  it("connects within seconds of the last manifest", async () => {
+    const [keysA, keysB] = [keyPair(), keyPair()];
+    const server = b.cluster.nodes[0]?.address ?? "";
+    await apply(a, [tenantNamespace("net-b"), configuration("net-b"), keySecret("net-b", keysA), publicKey("net-b", keysB)]);
+    await apply(b, [tenantNamespace("net-a"), configuration("net-a"), keySecret("net-a", keysB), publicKey("net-a", keysA)]);
+    await apply(b, [gatewayServer("net-a")]);
+    const started = Date.now();
+    await apply(a, [gatewayClient("net-b", server)]);
+    const applied = Date.now();
+    await Promise.all([connected(a), connected(b)]);
+    console.log(`      connected ${Date.now() - applied} ms after kubectl apply ended, ${Date.now() - started} ms after it began`);
+  });
+
+  it("maps the other's ranges where they overlap with its own", async () => {
+    for (const lab of [a, b]) {
+      const { items } = await lab.client.list(ConfigurationResource);
+      const { spec, status } = items[0] ?? {};
+      expect(spec?.remote?.cidr?.pod).to.deep.equal(["10.244.0.0/16"]);
+      expect(status?.remote?.cidr?.pod?.[0]).to.match(/^10\.\d+\.0\.0\/16$/).and.not.equal("10.244.0.0/16");
+    }
+  });
+
+  it("carries TCP between all pods, both ways, small and large", async () => {
+    for (const [from, pods, to, others] of [
+      [a, podsA, b, podsB],
+      [b, podsB, a, podsA],
+    ] as const) {
+      for (const pod of pods) {
+        for (const other of others) {
+          const address = await mapped(from, other.status?.podIP ?? "");
+          const answer = await exec(from, pod, `wget -q -T 5 -O - http://${address}:${WEB_PORT}/index.html`);
+          expect(answer.trim()).to.equal(other.metadata?.name);
+          const size = await exec(from, pod, `wget -q -T 10 -O - http://${address}:${WEB_PORT}/big | wc -c`);
+          expect(Number(size)).to.equal(2_000_000);
+        }
+      }
+      expect(to).not.to.equal(from);
+    }
+  });
+
+  it("carries traffic of nodes and of Services", async () => {
+    const remote = await mapped(a, podsB[0]?.status?.podIP ?? "");
+    for (const node of a.cluster.nodes) {
+      const answer = execFileSync("nsenter", [`--net=/run/netns/${node.netns}`, "wget", "-q", "-T", "5", "-O", "-", `http://${remote}:${WEB_PORT}/index.html`], { encoding: "utf8" });
+      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
+    }
+    await exposeRemote(remote);
+    const service = await a.client.get(ServiceResource, { name: "remote", namespace: "default" });
+    for (const pod of podsA) {
+      const answer = await exec(a, pod, `wget -q -T 5 -O - http://${service?.spec?.clusterIP}/index.html`);
+      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
+    }
+    for (const node of a.cluster.nodes) {
+      const answer = execFileSync("nsenter", [`--net=/run/netns/${b.cluster.nodes[0]?.netns}`, "wget", "-q", "-T", "5", "-O", "-", `http://${node.address}:31888/index.html`], { encoding: "utf8" });
+      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
+    }
+  });
+
+  it("comes back by itself when gateways are killed", async () => {
+    for (const lab of [b, a]) {
+      await lab.kubectl(["delete", "pods", "-A", "-l", "networking.liqo.io/component=gateway", "--grace-period=0", "--force", "--wait=false"]);
+      const started = Date.now();
+      const address = await mapped(a, podsB[0]?.status?.podIP ?? "");
+      let answer = "";
+      while (answer === "" && Date.now() - started < 40_000) {
+        answer = await exec(a, podsA[0]!, `wget -q -T 1 -O - http://${address}:${WEB_PORT}/index.html || true`);
+      }
+      console.log(`      gateway of ${lab.cluster.name} killed: traffic flows again after ${Date.now() - started} ms`);
+      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
+    }
+  });
+
+  it("leaves nothing on the nodes once the link is deleted", async () => {
+    await Promise.all([
+      a.kubectl(["delete", "gatewayclients,configurations", "--all", "-A"]),
+      b.kubectl(["delete", "gatewayservers,configurations", "--all", "-A"]),
+    ]);
+    for (const lab of [a, b]) {
+      for (const node of lab.cluster.nodes) {
+        const deadline = Date.now() + 20_000;
+        let left = leftOnNode(node.netns ?? "");
+        while (left !== "" && Date.now() < deadline) {
+          await new Promise((resolve) => setTimeout(resolve, 200));
+          left = leftOnNode(node.netns ?? "");
+        }
+        expect(left).to.equal("");
+      }
+      const { items } = await lab.client.list(NetworkResource);
+      expect(items.filter(({ metadata }) => metadata.namespace !== "liqo")).to.deep.equal([]);
+      expect((await lab.client.list(InternalNodeResource)).items).to.have.length(lab.cluster.nodes.length);
+    }
+  });
+
+  async function apply(lab: LabCluster, manifests: string[]): Promise<void> {
+    const file = path.join(folder, `${lab.cluster.name}.yaml`);
+    writeFileSync(file, manifests.join("\n---\n"));
+    await lab.kubectl(["apply", "-f", file]);
+  }
+
+  /** A Service of A whose only endpoint is a pod of B, also on a NodePort. */
+  async function exposeRemote(address: string): Promise<void> {
+    const metadata = { name: "remote", namespace: "default" };
+    const options = { fieldManager: "test" };
+    const ports = [{ name: "http", port: 80, targetPort: WEB_PORT, nodePort: 31_888 }];
+    await a.client.apply(ServiceResource, { metadata, spec: { type: "NodePort", ports } }, options);
+    await a.client.apply(
+      EndpointSliceResource,
+      {
+        metadata: { ...metadata, labels: { "kubernetes.io/service-name": "remote" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [address], conditions: { ready: true } }],
+        ports: [{ name: "http", port: WEB_PORT, protocol: "TCP" }],
+      },
+      options,
+    );
+    // kube-proxy takes up to a second to follow.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  }
+});
+
+async function installAgent(lab: LabCluster, image: string, spec: (typeof CLUSTERS)[number]): Promise<void> {
+  const inputs: InstallInputs = {
+    clusterId: spec.name,
+    namespace: "liqo",
+    version: "0.1.0",
+    image,
+    imagePullPolicy: "IfNotPresent",
+    imagePullSecrets: [],
+    replicas: 1,
+    podCIDRs: [spec.podCIDR],
+    serviceCIDR: spec.serviceCIDR,
+    reservedSubnets: [],
+    ipamPools: ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"],
+    apiServerAddress: "",
+    apiServerCA: "",
+    trustedCA: false,
+    clusterLabels: {},
+    networkingEnabled: true,
+    resourceEnforcement: true,
+    defaultLimitsEnforcement: "None",
+    defaultNodeResources: { cpu: "4", memory: "8Gi", pods: "110" },
+    storageEnabled: false,
+    realStorageClass: "",
+    ingressClasses: [],
+    loadBalancerClasses: [],
+    pingIntervalSeconds: 15,
+    pingTimeoutSeconds: 5,
+    labels: {},
+    annotations: {},
+  };
+  await install({ client: lab.client, signal: AbortSignal.timeout(180_000), status: () => undefined }, inputs);
+}
+
+/** One web server on each node: it serves its name, and a large file. */
+async function runPods(lab: LabCluster): Promise<Pod[]> {
+  const { items: nodes } = await lab.client.list(NodeResource);
+  for (const { metadata } of nodes) {
+    const name = `web-${metadata?.name}`;
+    const script = `mkdir -p /tmp/www && cd /tmp/www && echo ${name} > index.html && dd if=/dev/zero of=big bs=1000 count=2000 2>/dev/null && exec httpd -f -p ${WEB_PORT} -h /tmp/www`;
+    await lab.client.apply(
+      PodResource,
+      {
+        metadata: { name, namespace: "default", labels: { app: "web" } },
+        spec: {
+          nodeName: metadata?.name,
+          terminationGracePeriodSeconds: 1,
+          containers: [{ name: "web", image: TEST_TOOLS_IMAGE, command: ["/bin/sh", "-c", script] }],
+        },
+      },
+      { fieldManager: "test" },
+    );
+  }
+  const options = { namespace: "default", labelSelector: "app=web", timeoutMs: 60_000, what: "web pods" };
+  return waitFor(lab.client, PodResource, options, (pods) =>
+    pods.length === nodes.length && pods.every(({ status }) => status?.phase === "Running" && status.podIP) ? pods : undefined,
+  );
+}
+
+async function exec(lab: LabCluster, pod: Pod, script: string): Promise<string> {
+  return lab.kubectl(["exec", "-n", "default", pod.metadata?.name ?? "", "--", "sh", "-c", script]);
+}
+
+/** How a cluster calls an address of the other's pod range. */
+async function mapped(lab: LabCluster, address: string): Promise<string> {
+  const { items } = await lab.client.list(ConfigurationResource);
+  const range = items[0]?.status?.remote?.cidr?.pod?.[0] ?? "";
+  return [...range.split(".").slice(0, 2), ...address.split(".").slice(2)].join(".");
+}
+
+async function connected(lab: LabCluster): Promise<void> {
+  const options = { timeoutMs: 60_000, what: `Connection of ${lab.cluster.name} Connected` };
+  await waitFor(lab.client, ConnectionResource, options, (connections) =>
+    connections.some(({ status }) => status?.value === "Connected"),
+  );
+}
+
+function leftOnNode(netns: string): string {
+  const script = "ip rule; ip route show table all; ip link; nft list tables";
+  const text = execFileSync("nsenter", [`--net=/run/netns/${netns}`, "sh", "-c", script], { encoding: "utf8" });
+  return text.split("\n").filter((line) => /27753|liqo/.test(line)).join("\n");
+}
+
+interface KeyPair {
+  privateKey: string;
+  publicKey: string;
+}
+
+function keyPair(): KeyPair {
+  const privateKey = execFileSync("wg", ["genkey"], { encoding: "utf8" }).trim();
+  return { privateKey, publicKey: execFileSync("wg", ["pubkey"], { input: privateKey, encoding: "utf8" }).trim() };
+}
+
+// The manifests of the declarative way, as documentation has them.
+
+function tenantNamespace(remote: string): string {
+  return `apiVersion: v1
+kind: Namespace
+metadata:
+  labels:
+    liqo.io/remote-cluster-id: ${remote}
+    liqo.io/tenant-namespace: "true"
+  name: tenant-of-${remote}
+spec: {}`;
+}
+
+function configuration(remote: string): string {
+  return `apiVersion: networking.liqo.io/v1beta1
+kind: Configuration
+metadata:
+  labels:
+    liqo.io/remote-cluster-id: ${remote}
+  name: their-ranges
+  namespace: tenant-of-${remote}
+spec:
+  remote:
+    cidr:
+      external: 10.70.0.0/16
+      pod: 10.244.0.0/16`;
+}
+
+function keySecret(remote: string, { privateKey, publicKey }: KeyPair): string {
+  return `apiVersion: v1
+kind: Secret
+metadata:
+  labels:
+    liqo.io/remote-cluster-id: ${remote}
+    networking.liqo.io/gateway-resource: "true"
+  name: gw-keys
+  namespace: tenant-of-${remote}
+type: Opaque
+data:
+  privateKey: ${privateKey}
+  publicKey: ${publicKey}`;
+}
+
+function publicKey(remote: string, keys: KeyPair): string {
+  return `apiVersion: networking.liqo.io/v1beta1
+kind: PublicKey
+metadata:
+  labels:
+    liqo.io/remote-cluster-id: ${remote}
+    networking.liqo.io/gateway-resource: "true"
+  name: their-key
+  namespace: tenant-of-${remote}
+spec:
+  publicKey: ${keys.publicKey}`;
+}
+
+function gatewayServer(remote: string): string {
+  return `apiVersion: networking.liqo.io/v1beta1
+kind: GatewayServer
+metadata:
+  labels:
+    liqo.io/remote-cluster-id: ${remote}
+  name: server
+  namespace: tenant-of-${remote}
+spec:
+  endpoint:
+    port: 51840
+    serviceType: NodePort
+    nodePort: ${NODE_PORT}
+  mtu: 1340
+  secretRef:
+    name: gw-keys
+  serverTemplateRef:
+    apiVersion: networking.liqo.io/v1beta1
+    kind: WgGatewayServerTemplate
+    name: wireguard-server
+    namespace: liqo`;
+}
+
+function gatewayClient(remote: string, address: string): string {
+  return `apiVersion: networking.liqo.io/v1beta1
+kind: GatewayClient
+metadata:
+  creationTimestamp: null
+  labels:
+    liqo.io/remote-cluster-id: ${remote}
+  name: client
+  namespace: tenant-of-${remote}
+spec:
+  clientTemplateRef:
+    apiVersion: networking.liqo.io/v1beta1
+    kind: WgGatewayClientTemplate
+    name: wireguard-client
+    namespace: liqo
+  secretRef:
+    name: gw-keys
+  endpoint:
+    addresses:
+    - ${address}
+    port: ${NODE_PORT}
+    protocol: UDP
+  mtu: 1340`;
+}

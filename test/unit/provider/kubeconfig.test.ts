@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { ClusterArgsError, loadCluster } from "../../../provider/kube/kubeconfig.js";
+import type { ProviderConfig } from "../../../provider/framework/index.js";
+
+const NO_CONFIG: ProviderConfig = { skipVersionCheck: false };
+
+function kubeconfig(names: string[], current = names[0] ?? ""): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": current,
+    clusters: names.map((name) => ({ name, cluster: { server: `https://${name}.example:6443` } })),
+    users: names.map((name) => ({ name, user: { token: `token-of-${name}` } })),
+    contexts: names.map((name) => ({ name, context: { cluster: name, user: name } })),
+  });
+}
+
+async function failureOf(work: Promise<unknown>): Promise<ClusterArgsError> {
+  try {
+    await work;
+  } catch (error) {
+    expect(error).to.be.instanceOf(ClusterArgsError);
+    return error as ClusterArgsError;
+  }
+  throw new Error("no failure");
+}
+
+describe("loading of kubeconfigs", () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), "kubeconfig-"));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it("takes content, or a path, and the context asked for", async () => {
+    const content = kubeconfig(["a", "b"]);
+    const file = path.join(folder, "config");
+    await writeFile(file, content);
+    expect((await loadCluster({ kubeconfig: content }, NO_CONFIG, {})).context).to.equal("a");
+    const loaded = await loadCluster({ kubeconfig: file, context: "b" }, NO_CONFIG, {});
+    expect(loaded.kubeConfig.getCurrentCluster()?.server).to.equal("https://b.example:6443");
+  });
+
+  it("falls back to the provider's, then to KUBECONFIG with all its files, then to HOME", async () => {
+    const [one, two] = [path.join(folder, "one"), path.join(folder, "two")];
+    await writeFile(one, kubeconfig(["one"]));
+    await writeFile(two, kubeconfig(["two"]));
+    const config = { ...NO_CONFIG, kubeconfig: kubeconfig(["p", "q"]), context: "q" };
+    expect((await loadCluster(undefined, config, { KUBECONFIG: one })).context).to.equal("q");
+    const env = { KUBECONFIG: [one, two].join(path.delimiter) };
+    expect((await loadCluster({ context: "two" }, NO_CONFIG, env)).context).to.equal("two");
+    const failure = await failureOf(loadCluster(undefined, NO_CONFIG, { HOME: folder }));
+    expect(failure.message).to.contain("no kubeconfig").and.contain(folder);
+  });
+
+  it("keeps clusters apart by credentials and context", async () => {
+    const key = async (content: string, context?: string) =>
+      (await loadCluster({ kubeconfig: content, context }, NO_CONFIG, {})).key;
+    const content = kubeconfig(["a", "b"]);
+    expect(await key(content)).to.equal(await key(content, "a"));
+    expect(await key(content)).not.to.equal(await key(content, "b"));
+  });
+
+  it("says what is wrong, with which property, without a line of it", async () => {
+    const cases: [{ kubeconfig: string; context?: string }, string, RegExp][] = [
+      [{ kubeconfig: "/no/such/file" }, "kubeconfig", /"\/no\/such\/file": there is no such file/],
+      [{ kubeconfig: "a: b: c\n- token: hush" }, "kubeconfig", /no kubeconfig/],
+      [{ kubeconfig: '{"apiVersion":"v1","token":"hush"}' }, "kubeconfig", /no kubeconfig/],
+      [{ kubeconfig: kubeconfig(["a", "b"]), context: "c" }, "context", /no context "c"; there are a, b/],
+      [{ kubeconfig: kubeconfig(["a"], "x") }, "context", /no context "x"; there are a/],
+    ];
+    for (const [args, property, message] of cases) {
+      const failure = await failureOf(loadCluster(args, NO_CONFIG, {}));
+      expect(failure.property).to.equal(property);
+      expect(failure.message).to.match(message).and.not.contain("hush");
+    }
+  });
+
+  it("finds files that a kubeconfig names relative to itself", async () => {
+    await writeFile(path.join(folder, "ca.crt"), "the authority");
+    const text = `apiVersion: v1
+current-context: a
+clusters: [{name: x, cluster: {server: https://x}}]
+contexts:
+- name: a
+  context: {cluster: a, user: a}
+users:
+- name: a
+  user: {}
+clusters:
+- name: a
+  cluster:
+    server: https://a.example
+    certificate-authority: ca.crt
+`.replace("clusters: [{name: x, cluster: {server: https://x}}]\n", "");
+    const file = path.join(folder, "relative");
+    await writeFile(file, text);
+    const { kubeConfig } = await loadCluster({ kubeconfig: file }, NO_CONFIG, {});
+    expect(kubeConfig.getCurrentCluster()?.caFile).to.equal(path.join(folder, "ca.crt"));
+  });
+});
