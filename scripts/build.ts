@@ -3,6 +3,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
 import { slimKubernetesClient } from "./slim-kubernetes-client.js";
+import { slimZod } from "./slim-zod.js";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -19,7 +20,7 @@ const COMMON: BuildOptions = {
   keepNames: true,
   legalComments: "none",
   logLevel: "warning",
-  plugins: [slimKubernetesClient],
+  plugins: [slimKubernetesClient, slimZod],
 };
 
 /** Bundles the agent into one file and returns its path. */

@@ -2,7 +2,7 @@ import { startHealthServer } from "../controller/health.js";
 import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
 import { KubeClient, createLogger, delay, messageOf } from "../runtime/index.js";
 import { parseGatewayArguments } from "./arguments.js";
-import { collectState, tunnelState } from "./collect-state.js";
+import { collectState, tunnelState, type GatewayObjects } from "./collect-state.js";
 import { ConnectionCheck } from "./connection-check.js";
 import { ConnectionReporter } from "./connection-reporter.js";
 import { EndpointChooser } from "./endpoint-chooser.js";
@@ -16,6 +16,9 @@ import { createTunnelDevice } from "./tunnel-device.js";
 
 /** How often a client looks whether its session is dead. */
 const REVIVE_MS = 250;
+
+/** Before anything is known of the cluster. */
+const NOTHING: GatewayObjects = { tunnels: [], internalNodes: [], nodes: [], ips: [], podAddresses: () => [] };
 
 /**
  * The gateway role: one end of the tunnel to one peer, in a network namespace of its own. No packet passes through this process:
@@ -57,11 +60,13 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
         ended.abort();
       },
     }),
-    applyKernelSettings(),
+    // The guard stands before there is anybody to guard against.
+    table.apply(gatewayRuleset(collectState(args, NOTHING))).then(applyKernelSettings),
     sources.start(),
     endpoints?.refresh(),
     check.listen(),
   ]);
+  peer.deviceIsNew = implementation === "userspace";
   logger.info({ mode: args.mode, implementation, remoteClusterID: args.remoteClusterID }, "tunnel device ready");
   loop.start();
   const tasks = endpoints ? [keepSession(endpoints), resolveNames(endpoints)] : [];
@@ -74,8 +79,6 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
 
   async function apply(): Promise<void> {
     const state = collectState(args, sources.objects());
-    // The guard stands before there is anybody to guard against.
-    if (await table.apply(gatewayRuleset(state))) logger.info({ nodes: state.nodes.length }, "rules applied");
     await Promise.all([connect(), route(state)]);
   }
 
@@ -86,6 +89,8 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   }
 
   async function route(state: GatewayState): Promise<void> {
+    // Rules come first, so that nothing passes untranslated.
+    if (await table.apply(gatewayRuleset(state))) logger.info({ nodes: state.nodes.length }, "rules applied");
     await applyVxlan(run, gatewayLinks(state));
     await applyRouting(run, gatewayRouting(state));
   }

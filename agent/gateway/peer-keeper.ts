@@ -12,13 +12,18 @@ import {
   wireguardChanges,
   wireguardStatus,
   type WireGuardPeer,
+  type WireGuardStatus,
 } from "./wireguard.js";
 
 /** How long a session may be silent before a client begins a new one (two pings and a half). */
 const SILENCE_MS = 5_000;
 
+const NEW_DEVICE: WireGuardStatus = { privateKey: "", listenPort: 0, peers: [] };
+
 /** Keeps WireGuard's device as keys and endpoint ask, and a client's session alive. */
 export class PeerKeeper {
+  /** Spares looking at a device that has just been made. */
+  deviceIsNew = false;
   private peer?: WireGuardPeer;
   private appliedEndpoint?: string;
   private configuredAt = 0;
@@ -42,9 +47,11 @@ export class PeerKeeper {
       listenPort: this.args.mode === "server" ? this.args.listenPort : undefined,
       peer: this.peer,
     };
-    const changes = wireguardChanges(config, await wireguardStatus(this.run, TUNNEL_DEVICE), this.appliedEndpoint);
+    const present = this.deviceIsNew ? NEW_DEVICE : await wireguardStatus(this.run, TUNNEL_DEVICE);
+    const changes = wireguardChanges(config, present, this.appliedEndpoint);
     if (changes) {
       await applyChanges(this.run, TUNNEL_DEVICE, changes);
+      this.deviceIsNew = false;
       this.logger.info({ peer: this.peer !== undefined, endpoint }, "tunnel configured");
       this.configuredAt = Date.now();
       this.restartedAt = 0;

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { access } from "node:fs/promises";
 import { CommandError, ipBatch, ipQuery, type Run } from "../net/index.js";
 import { delay } from "../runtime/backoff.js";
 import { TUNNEL_PREFIX } from "./constants.js";
@@ -13,6 +14,8 @@ export interface TunnelDeviceOptions {
   implementation?: Implementation;
   /** Starts wireguard-go, which makes the device and serves it until it ends. */
   startUserspace?: (device: string) => ChildProcess;
+  /** Whether wireguard-go has made the device and listens. Default: looks for its control socket. */
+  isServed?: (device: string) => Promise<boolean>;
   /** Called when the userspace implementation has ended by itself. */
   onExit: (reason: string) => void;
 }
@@ -69,7 +72,8 @@ function isUnsupported(error: unknown): boolean {
   return error instanceof CommandError && /unknown device type|not supported|garbage/i.test(error.standardError);
 }
 
-async function userspaceDevice({ run, tunnel, startUserspace = startWireGuardGo, onExit }: TunnelDeviceOptions): Promise<void> {
+async function userspaceDevice(options: TunnelDeviceOptions): Promise<void> {
+  const { tunnel, startUserspace = startWireGuardGo, isServed = hasControlSocket, onExit } = options;
   const child = startUserspace(tunnel.device);
   let ended: string | undefined;
   let lastWords = "";
@@ -86,16 +90,17 @@ async function userspaceDevice({ run, tunnel, startUserspace = startWireGuardGo,
     finish(`wireguard-go ended (${signal ?? `exit code ${code}`}): ${lastWords.trim().replaceAll("\n", "; ")}`);
   });
   const deadline = Date.now() + DEADLINE_MS;
-  // Its control socket and its device appear within milliseconds, with nothing to watch that works on both.
-  while (!(await answers(run, tunnel.device))) {
+  // Milliseconds: a watch of the folder would cost more.
+  while (!(await isServed(tunnel.device))) {
     if (ended !== undefined) throw new Error(ended);
     if (Date.now() > deadline) throw new Error(`wireguard-go: no device ${tunnel.device} within ${DEADLINE_MS / 1000} s`);
-    await delay(15);
+    await delay(5);
   }
 }
 
-async function answers(run: Run, device: string): Promise<boolean> {
-  return run("wg", ["show", device, "listen-port"]).then(
+/** Its control socket comes last, after the device. */
+async function hasControlSocket(device: string): Promise<boolean> {
+  return access(`/var/run/wireguard/${device}.sock`).then(
     () => true,
     () => false,
   );

@@ -16,21 +16,25 @@ export function setText(elements: readonly string[]): string {
 
 /** Keeps the table as it should be: writes it when its text has changed or when somebody else has changed it. */
 export class NftablesTable {
-  private applied?: { text: string; fingerprint: string };
+  private text?: string;
+  /** Of the table as it was soon after it was written; taken at the next look, as whoever writes is in a hurry. */
+  private fingerprint?: string;
 
   constructor(private readonly run: Run) {}
 
   /** Resolves to whether the table was written. */
   async apply(text: string): Promise<boolean> {
-    if (this.applied?.text === text && (await this.fingerprint()) === this.applied.fingerprint) return false;
+    if (this.text === text && (await this.isUntouched())) return false;
+    this.text = undefined;
     await this.run("nft", ["-f", "-"], text);
-    this.applied = { text, fingerprint: (await this.fingerprint()) ?? "" };
+    this.text = text;
+    this.fingerprint = undefined;
     return true;
   }
 
   /** Removes the table, if it is there. */
   async remove(): Promise<void> {
-    this.applied = undefined;
+    this.text = undefined;
     await this.run("nft", ["-f", "-"], `add table ${TABLE}\ndelete table ${TABLE}\n`);
   }
 
@@ -46,12 +50,12 @@ export class NftablesTable {
     return Object.fromEntries(nftables.flatMap(({ counter }) => (counter ? [[counter.name, counter.packets]] : [])));
   }
 
-  /** What identifies the rules: everything but handles and counts. */
-  private async fingerprint(): Promise<string | undefined> {
+  private async isUntouched(): Promise<boolean> {
     const text = await this.list();
-    if (text === undefined) return undefined;
-    const stable = text.replace(/"(handle|packets|bytes)": ?\d+/g, '"$1":0');
-    return createHash("sha256").update(stable).digest("hex");
+    if (text === undefined) return false;
+    const fingerprint = fingerprintOf(text);
+    this.fingerprint ??= fingerprint;
+    return this.fingerprint === fingerprint;
   }
 
   private async list(): Promise<string | undefined> {
@@ -62,4 +66,10 @@ export class NftablesTable {
       throw error;
     }
   }
+}
+
+/** What identifies the rules: everything but handles and counts. */
+function fingerprintOf(listing: string): string {
+  const stable = listing.replace(/"(handle|packets|bytes)": ?\d+/g, '"$1":0');
+  return createHash("sha256").update(stable).digest("hex");
 }

@@ -21,7 +21,7 @@ export function compareProperties(
   const changes = new Map<string, Change>();
   const keys = new Set([...Object.keys(old), ...Object.keys(next)].filter((key) => !key.startsWith("__")));
   for (const key of keys) {
-    for (const change of compare(fields[key], old[key], next[key], [key])) {
+    for (const change of compare(fields[key], own(old, key), own(next, key), [key])) {
       changes.set(formatPath(change.path), change);
     }
   }
@@ -55,7 +55,7 @@ function compareObjects(
   info: FieldInfo,
 ): Change[] {
   const keys = [...new Set([...Object.keys(old), ...Object.keys(next)])];
-  return keys.flatMap((key) => compare(childOf(schema, key), old[key], next[key], [...path, key], info));
+  return keys.flatMap((key) => compare(childOf(schema, key), own(old, key), own(next, key), [...path, key], info));
 }
 
 function compareLists(
@@ -69,6 +69,11 @@ function compareLists(
   return Array.from({ length: Math.max(old.length, next.length) }).flatMap((_, index) =>
     compare(element, old[index], next[index], [...path, index], info),
   );
+}
+
+/** A property of the object itself: names such as "toString" are there on every object. */
+function own(object: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function childOf(schema: z.core.$ZodType | undefined, key: string): z.core.$ZodType | undefined {

@@ -31,9 +31,9 @@ export interface Field {
   defaultValue?: unknown;
 }
 
-/** The fields of an object schema. zod types them as any. */
+/** The fields of an object schema, and no more: a property called "valueOf" finds nothing. */
 export function fieldsOf(schema: z.ZodObject): Record<string, z.core.$ZodType> {
-  return schema.shape;
+  return Object.assign(Object.create(null) as Record<string, z.core.$ZodType>, schema.shape);
 }
 
 /** Which kind of schema it is: "object", "string", … */

@@ -15,34 +15,52 @@ import {
 const WATCH_SECONDS = 300;
 const POLL_MS = 500;
 
+/** What to look at: one object, or those of a selector. */
+export interface Selected {
+  namespace?: string;
+  name?: string;
+  labelSelector?: string | Record<string, string>;
+}
+
 /**
  * The objects selected, now and after each change, by list and watch. A broken connection is taken up again; where the credentials allow no watch
- * (a peering user's do not), the list is looked at twice a second. Ends when the signal aborts; throws what retrying cannot mend.
+ * (a peering user's do not), it is looked at twice a second. Ends when the signal aborts; throws what retrying cannot mend.
  */
 export async function* snapshots<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
-  selection: Omit<ListOptions, "signal">,
+  selected: Selected,
   signal: AbortSignal,
 ): AsyncGenerator<T[], void> {
+  const { namespace, labelSelector, name } = selected;
+  const selection = {
+    namespace,
+    labelSelector,
+    fieldSelector: name === undefined ? undefined : `metadata.name=${name}`,
+  };
   const backoff = new Backoff(200, 5_000);
-  let canWatch = true;
+  let access: "watch" | "list" | "get" = "watch";
   while (!signal.aborted) {
     try {
+      if (access === "get") {
+        const object = await client.get(type, { namespace, name: name ?? "" }, signal);
+        yield object ? [object] : [];
+        await delay(POLL_MS, signal);
+        continue;
+      }
       const list = await client.list(type, { ...selection, signal });
       const objects = new Map(list.items.map((object) => [keyOf(object), object]));
       backoff.reset();
       yield [...objects.values()];
-      if (!canWatch) await delay(POLL_MS, signal);
+      if (access === "list") await delay(POLL_MS, signal);
       else {
         const resourceVersion = list.metadata.resourceVersion;
-        for await (const object of changes(client, type, { ...selection, resourceVersion }, objects, signal)) {
-          yield object;
-        }
+        yield* changes(client, type, { ...selection, resourceVersion }, objects, signal);
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (canWatch && error instanceof WatchForbidden) canWatch = false;
+      if (error instanceof WatchForbidden && access === "watch") access = "list";
+      else if (isForbidden(error) && name !== undefined && access !== "get") access = "get";
       else if (!isTransient(error)) throw error;
       else await delay(backoff.next(), signal);
     }

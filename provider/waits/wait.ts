@@ -46,9 +46,8 @@ export async function waitFor<T extends KubeObject, R>(progress: Progress, reque
   const ticker = liveLine(progress, request.what);
   try {
     const { client, type, namespace, labelSelector, name } = request;
-    const fieldSelector = name === undefined ? undefined : `metadata.name=${name}`;
     const signal = AbortSignal.any([progress.signal, ended.signal]);
-    for await (const objects of snapshots(client, type, { namespace, labelSelector, fieldSelector }, signal)) {
+    for await (const objects of snapshots(client, type, { namespace, labelSelector, name }, signal)) {
       const verdict = request.judge(objects);
       if ("done" in verdict) return verdict.done;
       if ("failed" in verdict) throw new Refused(`cluster ${client.cluster}, ${request.what}: ${verdict.failed}`);

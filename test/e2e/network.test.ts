@@ -74,9 +74,9 @@ describe("network between two clusters from plain manifests", function () {
       for (const pod of pods) {
         for (const other of others) {
           const address = await mapped(from, other.status?.podIP ?? "");
-          const answer = await exec(from, pod, `wget -q -T 5 -O - http://${address}:${WEB_PORT}/index.html`);
+          const answer = await exec(from, pod, `timeout 5 wget -q -O - http://${address}:${WEB_PORT}/index.html`);
           expect(answer.trim()).to.equal(other.metadata?.name);
-          const size = await exec(from, pod, `wget -q -T 10 -O - http://${address}:${WEB_PORT}/big | wc -c`);
+          const size = await exec(from, pod, `timeout 10 wget -q -O - http://${address}:${WEB_PORT}/big | wc -c`);
           expect(Number(size)).to.equal(2_000_000);
         }
       }
@@ -93,7 +93,7 @@ describe("network between two clusters from plain manifests", function () {
     await exposeRemote(remote);
     const service = await a.client.get(ServiceResource, { name: "remote", namespace: "default" });
     for (const pod of podsA) {
-      const answer = await exec(a, pod, `wget -q -T 5 -O - http://${service?.spec?.clusterIP}/index.html`);
+      const answer = await exec(a, pod, `timeout 5 wget -q -O - http://${service?.spec?.clusterIP}/index.html`);
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
     for (const node of a.cluster.nodes) {
@@ -109,7 +109,7 @@ describe("network between two clusters from plain manifests", function () {
       const address = await mapped(a, podsB[0]?.status?.podIP ?? "");
       let answer = "";
       while (answer === "" && Date.now() - started < 40_000) {
-        answer = await exec(a, podsA[0]!, `wget -q -T 1 -O - http://${address}:${WEB_PORT}/index.html || true`);
+        answer = await exec(a, podsA[0]!, `timeout 1 wget -q -O - http://${address}:${WEB_PORT}/index.html || true`);
       }
       console.log(`      gateway of ${lab.cluster.name} killed: traffic flows again after ${Date.now() - started} ms`);
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);

@@ -8,13 +8,9 @@ export const accessProperties = {
     description:
       "Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.",
   }),
-  proxyURL: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        "An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.",
-    }),
+  proxyURL: z.string().optional().meta({
+    description: "An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.",
+  }),
   tenantCondition: z
     .enum(["Active", "Cordoned", "Drained"])
     .optional()

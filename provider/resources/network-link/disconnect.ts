@@ -13,7 +13,7 @@ import {
 } from "../../../agent/api/index.js";
 import { PodResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
-import { concurrently, ifFound, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
+import { concurrently, ifVisible, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
 import { explainAgent } from "./explain.js";
@@ -109,13 +109,13 @@ async function removeEnd(progress: Progress, end: LinkEnd): Promise<void> {
   await Promise.all(ROOTS.map((type) => deleteAll(progress, end, type)));
   const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
   const gone = (type: ResourceType, selection: Selection): Promise<void> =>
-    ifFound(waitUntilNone(progress, client, type, { namespace, ...selection }, explain));
+    ifVisible(waitUntilNone(progress, client, type, { namespace, ...selection }, explain));
   await Promise.all([
     ...ROOTS.map((type) => gone(type, { labelSelector })),
     ...FOLLOWERS.map((type) => gone(type, { filter: isOwned })),
   ]);
   const gateways = { [Labels.networkingComponent]: LabelValues.gatewayComponent };
-  await waitUntilNone(progress, client, PodResource, { namespace, labelSelector: gateways });
+  await gone(PodResource, { labelSelector: gateways });
 }
 
 /** What a user put beside the link's own objects stays. */
@@ -134,6 +134,6 @@ async function deleteAll(progress: Progress, end: LinkEnd, type: ResourceType): 
 
 async function listOrNone(end: LinkEnd, type: ResourceType, signal: AbortSignal) {
   const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
-  const list = await ifFound(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
+  const list = await ifVisible(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
   return list?.items ?? [];
 }

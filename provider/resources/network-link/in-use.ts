@@ -1,6 +1,12 @@
 import { Labels, ResourceSliceResource, TenantResource, VirtualNodeResource } from "../../../agent/api/index.js";
-import { isDeleting, isNotFound, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
-import { ifFound, waitFor, withLimit, type Progress, type Verdict } from "../../waits/index.js";
+import {
+  isDeleting,
+  isForbidden,
+  isNotFound,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
+import { ifVisible, waitFor, withLimit, type Progress, type Verdict } from "../../waits/index.js";
 import type { LinkEnd } from "./ends.js";
 
 /** Deletions of one `pulumi destroy` begin together: a virtual node that is not being deleted within this time is to stay. */
@@ -28,7 +34,7 @@ export async function waitForDepartingNodes(progress: Progress, end: LinkEnd): P
     );
   } catch (error) {
     if (progress.signal.aborted) throw error;
-    if (isNotFound(error)) return;
+    if (isNotFound(error) || isForbidden(error)) return;
     progress.log("warning", `${end.side}: virtual nodes of ${end.remoteId} stay; their pods lose this network`);
   }
 }
@@ -54,6 +60,6 @@ async function hasAny(
   signal: AbortSignal,
   labelSelector: Record<string, string> = { [Labels.remoteClusterID]: end.remoteId },
 ): Promise<boolean> {
-  const list = await ifFound(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
+  const list = await ifVisible(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
   return list?.items.some((object) => !isDeleting(object)) ?? false;
 }

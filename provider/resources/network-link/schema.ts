@@ -98,7 +98,7 @@ const ranges = z
     pod: z.array(z.string()).meta({ description: "In place of the remote cluster's pod CIDRs." }),
     external: z.array(z.string()).meta({ description: "In place of the remote cluster's external CIDR." }),
   })
-  .meta({ description: "The other cluster\'s ranges, as this one calls them.", typeName: "RemappedRanges" });
+  .meta({ description: "The other cluster's ranges, as this one calls them.", typeName: "RemappedRanges" });
 
 export const remappedCIDRs = z
   .object({

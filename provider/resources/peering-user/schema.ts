@@ -5,19 +5,13 @@ import { drift } from "../pair-properties.js";
 export const peeringUserInputs = z.object({
   cluster: clusterField("The provider: the cluster that the user may peer with."),
   consumerClusterId: clusterId.meta({ description: "The cluster ID of the consumer that the user peers." }),
-  apiServer: z
-    .string()
-    .optional()
-    .meta({
-      description: "URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.",
-    }),
-  tlsCompatibilityMode: z
-    .boolean()
-    .default(false)
-    .meta({
-      description:
-        "Use an RSA key instead of Ed25519, for API servers or proxies that do not know the latter. Default: false.",
-    }),
+  apiServer: z.string().optional().meta({
+    description: "URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.",
+  }),
+  tlsCompatibilityMode: z.boolean().default(false).meta({
+    description:
+      "Use an RSA key instead of Ed25519, for API servers or proxies that do not know the latter. Default: false.",
+  }),
 });
 
 export const peeringUserOutputs = z.object({

@@ -8,7 +8,7 @@ import {
   type Quantity,
   type ResourceSlice,
 } from "../../../agent/api/index.js";
-import { NodeResource } from "../../../agent/runtime/index.js";
+import { isForbidden, NodeResource, type KubeClient } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
 import { findTenantNamespace } from "../tenant-namespace/index.js";
 import type { ResourceSliceInputs, ResourceSliceOutputs } from "./schema.js";
@@ -18,6 +18,8 @@ export interface FoundSlice {
   inputs: ResourceSliceInputs;
   outputs: ResourceSliceOutputs;
 }
+
+const HIDDEN = Symbol("hidden");
 
 /** What is there of a slice; undefined when the consumer does not ask for it any more. */
 export async function inspectSlice(
@@ -38,16 +40,14 @@ export async function inspectSlice(
     consumer.client.get(ResourceSliceResource, id, signal),
     consumer.client.get(VirtualNodeResource, id, signal),
     consumer.client.get(NodeResource, { name }, signal),
-    namespaces.provider
-      ? provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal)
-      : undefined,
+    namespaces.provider ? copyOf(provider.client, { name, namespace: namespaces.provider }, signal) : undefined,
   ]);
   if (!slice || slice.metadata.labels?.[Labels.replicated] === "true") return undefined;
   const granted = textual(slice.status?.resources ?? {});
   const hasNode = virtualNode !== undefined;
   const drift = [
     ...(["Authentication", "Resources"] as const).map((type) => notAccepted(slice, type)),
-    !copy && "provider: the ResourceSlice's copy is missing",
+    copy === undefined && "provider: the ResourceSlice's copy is missing",
     inputs.createVirtualNode && !hasNode && "consumer: the virtual node is missing",
     hasNode &&
       inputs.createVirtualNode &&
@@ -60,7 +60,7 @@ export async function inspectSlice(
       "consumer: the node is not ready",
   ].filter((line) => typeof line === "string");
   return {
-    inputs: observedInputs(inputs, slice, copy),
+    inputs: observedInputs(inputs, slice, copy === HIDDEN ? undefined : copy),
     outputs: {
       consumerClusterId: consumer.clusterId,
       providerClusterId: provider.clusterId,
@@ -71,6 +71,20 @@ export async function inspectSlice(
       drift,
     },
   };
+}
+
+/** The provider's copy; a peering user may not look. */
+async function copyOf(
+  client: KubeClient,
+  id: { name: string; namespace: string },
+  signal: AbortSignal,
+): Promise<ResourceSlice | typeof HIDDEN | undefined> {
+  try {
+    return await client.get(ResourceSliceResource, id, signal);
+  } catch (error) {
+    if (isForbidden(error)) return HIDDEN;
+    throw error;
+  }
 }
 
 function notAccepted(slice: ResourceSlice, type: "Authentication" | "Resources"): string | false {
@@ -92,7 +106,7 @@ function observedInputs(
     resources,
     class: slice.spec.class || inputs.class,
     createVirtualNode: asksForVirtualNode(slice.metadata.annotations),
-    cordoned: copy?.metadata.annotations?.[Annotations.cordon] === "true",
+    cordoned: copy ? copy.metadata.annotations?.[Annotations.cordon] === "true" : inputs.cordoned,
   };
 }
 

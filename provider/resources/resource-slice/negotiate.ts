@@ -8,7 +8,7 @@ import {
 } from "../../../agent/api/index.js";
 import { NodeResource } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
-import { latestWarning, podProblems, waitFor, type Progress } from "../../waits/index.js";
+import { ifVisible, latestWarning, podProblems, waitFor, type Progress } from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
 import { findTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
 import type { ResourceSliceInputs } from "./schema.js";
@@ -91,7 +91,7 @@ async function refuseClash(
 ): Promise<boolean> {
   const [own, copy] = await Promise.all([
     consumer.client.get(ResourceSliceResource, { name, namespace: namespaces.consumer }, signal),
-    provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal),
+    ifVisible(provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal)),
   ]);
   const isCopyHere = own?.metadata.labels?.[Labels.replicated] === "true";
   const isSourceThere = copy !== undefined && copy.metadata.labels?.[Labels.replicated] !== "true";
@@ -146,7 +146,9 @@ async function setCordon(
   cordoned: boolean,
 ): Promise<void> {
   const id = { name, namespace };
-  const copy = await provider.client.get(ResourceSliceResource, id, progress.signal);
+  const reading = provider.client.get(ResourceSliceResource, id, progress.signal);
+  // Who may not see the copy cannot have cordoned it.
+  const copy = await (cordoned ? reading : ifVisible(reading));
   const isCordoned = copy?.metadata.annotations?.[Annotations.cordon] === "true";
   if (!copy || isCordoned === cordoned) return;
   const patch = { metadata: { annotations: { [Annotations.cordon]: cordoned ? "true" : null } } };

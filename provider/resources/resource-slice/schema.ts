@@ -19,13 +19,10 @@ export const resourceSliceInputs = z.object({
   name: sliceName.optional().meta({
     description: `Name of the ResourceSlice, and of the virtual node; at most ${NAME_MAX} characters, unique in the consumer. Default: the provider's cluster ID.`,
   }),
-  class: z
-    .string()
-    .default("default")
-    .meta({
-      description:
-        "Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.",
-    }),
+  class: z.string().default("default").meta({
+    description:
+      "Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.",
+  }),
   resources: quantities.default({}).meta({
     description:
       "What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.",
@@ -35,12 +32,9 @@ export const resourceSliceInputs = z.object({
     .boolean()
     .default(true)
     .meta({ description: "Make a virtual node of what is granted. Default: true." }),
-  cordoned: z
-    .boolean()
-    .default(false)
-    .meta({
-      description: "Let the provider accept no new pods for this slice; those there keep running. Default: false.",
-    }),
+  cordoned: z.boolean().default(false).meta({
+    description: "Let the provider accept no new pods for this slice; those there keep running. Default: false.",
+  }),
   forceUnreachable,
 });
 

@@ -1,6 +1,7 @@
 import type { Node } from "kubernetes-types/core/v1";
 import {
   Annotations,
+  canonicalQuantity,
   Labels,
   quantitiesEqual,
   resourceListsEqual,
@@ -94,9 +95,9 @@ export function isBuiltIn(sliceClass: string | undefined): boolean {
   return !sliceClass || sliceClass === "default";
 }
 
-/** Quantities as text, as Pulumi has them. */
+/** Quantities in their canonical form. */
 export function textual(resources: ResourceList): Record<string, string> {
-  return Object.fromEntries(Object.entries(resources).map(([name, quantity]) => [name, String(quantity)]));
+  return Object.fromEntries(Object.entries(resources).map(([name, quantity]) => [name, canonicalQuantity(quantity)]));
 }
 
 function waitingFor(slice: ResourceSlice, type: ResourceSliceConditionType): string {

@@ -12,7 +12,7 @@ import {
 } from "../../../agent/api/index.js";
 import { PodResource, SecretResource } from "../../../agent/runtime/index.js";
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
-import { describeRemaining, ifFound, waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
+import { describeRemaining, ifFound, ifVisible, waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
 import { declareUnreachable } from "../authentication/revoke.js";
 import { explainAgent } from "../network-link/explain.js";
 import { findTenantNamespace } from "../tenant-namespace/index.js";
@@ -106,7 +106,7 @@ async function withdrawAtProvider(
   if (!namespace) return;
   const { client } = provider;
   const id = { name, namespace };
-  const copy = await ifFound(client.get(ResourceSliceResource, id, progress.signal));
+  const copy = await ifVisible(client.get(ResourceSliceResource, id, progress.signal));
   if (copy?.metadata.labels?.[Labels.originID] === consumerId) {
     if (isConsumerLost) await client.delete(ResourceSliceResource, id, { signal: progress.signal });
     await gone(progress, provider, ResourceSliceResource, id);
@@ -123,5 +123,5 @@ async function gone(
   type: Parameters<typeof waitUntilGone>[2],
   id: { name: string; namespace: string },
 ): Promise<void> {
-  await ifFound(waitUntilGone(progress, peer.client, type, id, (signal) => explainAgent(peer, signal)));
+  await ifVisible(waitUntilGone(progress, peer.client, type, id, (signal) => explainAgent(peer, signal)));
 }

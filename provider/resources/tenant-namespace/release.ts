@@ -12,14 +12,17 @@ import {
 } from "../../../agent/api/index.js";
 import {
   isDeleting,
+  isForbidden,
   isNotFound,
   NamespaceResource,
   PodResource,
+  RoleBindingResource,
   type KubeClient,
+  type ListOptions,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import type { Peer } from "../../preconditions/index.js";
-import { ifFound, waitFor, waitUntilNone, withLimit, type Progress } from "../../waits/index.js";
+import { ifVisible, waitFor, waitUntilNone, withLimit, type Progress } from "../../waits/index.js";
 import { findTenantNamespace } from "./find.js";
 import { MANAGER } from "./labels.js";
 
@@ -64,23 +67,24 @@ export async function releaseTenantNamespace(progress: Progress, peer: Peer, rem
       if (progress.signal.aborted) throw error;
     },
   );
-  await client.delete(NamespaceResource, { name }, { uid: namespace.metadata?.uid, signal: progress.signal });
-  progress.status(`${side}: tenant namespace ${name} deleted`);
+  try {
+    await client.delete(NamespaceResource, { name }, { uid: namespace.metadata?.uid, signal: progress.signal });
+    progress.status(`${side}: tenant namespace ${name} deleted`);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    progress.status(`${side}: tenant namespace ${name} stays, as the credentials may not delete it`);
+  }
 }
 
 /** The uses found, as "Tenant my-tenant". Kinds that the cluster does not know any more are none. */
 export async function usesOf(client: KubeClient, namespace: string, signal: AbortSignal): Promise<string[]> {
-  const found = await Promise.all(USES.map((type) => namesOf(client, type, namespace, signal)));
+  const users = namesOf(client, RoleBindingResource, { namespace, labelSelector: Labels.peeringUserName, signal });
+  const found = await Promise.all([...USES.map((type) => namesOf(client, type, { namespace, signal })), users]);
   return found.flat();
 }
 
-async function namesOf(
-  client: KubeClient,
-  type: ResourceType,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<string[]> {
-  const list = await ifFound(client.list(type, { namespace, signal }));
+async function namesOf(client: KubeClient, type: ResourceType, options: ListOptions): Promise<string[]> {
+  const list = await ifVisible(client.list(type, options));
   return (list?.items ?? []).map(({ metadata }) => `${type.kind} ${metadata?.name ?? ""}`);
 }
 

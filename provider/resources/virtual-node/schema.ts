@@ -21,19 +21,13 @@ export const virtualNodeInputs = z.object({
   cluster: clusterField("The consumer: the cluster that gets the node."),
   name: sliceName.meta({ description: "Name of the VirtualNode and of its Node; unique in the cluster." }),
   providerClusterId: clusterId.meta({ description: "The cluster ID of the provider." }),
-  resourceSliceName: z
-    .string()
-    .optional()
-    .meta({
-      description: "The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.",
-    }),
-  kubeconfigSecretName: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        "A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.",
-    }),
+  resourceSliceName: z.string().optional().meta({
+    description: "The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.",
+  }),
+  kubeconfigSecretName: z.string().optional().meta({
+    description:
+      "A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.",
+  }),
   resources: quantities.default({ cpu: "2", memory: "4Gi", pods: "110" }).meta({
     description: "The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.",
     equality: "quantity",
@@ -57,13 +51,10 @@ export const virtualNodeInputs = z.object({
     .string()
     .optional()
     .meta({ description: "The provider's RuntimeClass for the pods. Default: none." }),
-  vkOptionsTemplateName: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        "The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.",
-    }),
+  vkOptionsTemplateName: z.string().optional().meta({
+    description:
+      "The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.",
+  }),
   createNode: z
     .boolean()
     .default(true)

@@ -271,6 +271,10 @@ describe("offloading controllers against a real API server", function () {
       ForeignClusterResource,
       ForeignClusterResource.build({ metadata: { name: "provider" }, spec: { clusterID: "provider" } }),
     );
+    // Without it the drain would not wait for the other cluster.
+    await eventually("the ForeignCluster in the cache", () =>
+      Promise.resolve(controller.context.informers.for(ForeignClusterResource).get("provider")),
+    );
     // Budgets guard running pods only.
     const running = { status: { phase: "Running" } };
     await client.mergePatch(PodResource, { name: "offloaded", namespace: "app" }, running, { subresource: "status" });

@@ -17,6 +17,7 @@ import {
   SecretResource,
   ServiceAccountResource,
   createLogger,
+  type Logger,
 } from "../../../agent/runtime/index.js";
 import { parseVirtualNodeArguments } from "../../../agent/virtual-node/arguments.js";
 import { runVirtualNodeOf } from "../../../agent/virtual-node/main.js";
@@ -68,9 +69,7 @@ export async function startHarness(): Promise<Harness> {
         VIRTUALNODE_NAME: NODE,
       });
       const local = KubeClient.fromText(account, { cluster: "consumer" });
-      const ended = runVirtualNodeOf(config, local, createLogger("virtual-node"), abort.signal).finally(() =>
-        local.close(),
-      );
+      const ended = runVirtualNodeOf(config, local, quietLogger(), abort.signal).finally(() => local.close());
       running = { abort, ended };
       return Promise.race([ended, Promise.resolve()]);
     },
@@ -83,6 +82,13 @@ export async function startHarness(): Promise<Harness> {
       await Promise.all([consumer.stop(), provider.stop()]);
     },
   };
+}
+
+/** Refusals are expected here; only what fails altogether is worth a line. */
+export function quietLogger(): Logger {
+  const logger = createLogger("test");
+  logger.level = "error";
+  return logger;
 }
 
 function argumentsOf(kubeletPort: number, healthPort: number): string[] {

@@ -17,10 +17,10 @@ import {
   LeaseResource,
   NodeResource,
   PodResource,
+  RoleBindingResource,
   SecretResource,
   ServiceResource,
   SharedInformers,
-  createLogger,
   ownerReference,
   type KubeClient,
   type KubeObject,
@@ -29,7 +29,7 @@ import {
 import type { ControllerContext, Startable } from "../../../agent/controller/context.js";
 import { setupServingCertificateApprover } from "../../../agent/virtual-node/serving-certificate/approver.js";
 import { until } from "../../clusters/support/wait.js";
-import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, startHarness, type Harness } from "./harness.js";
+import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, quietLogger, startHarness, type Harness } from "./harness.js";
 
 const SECONDS = 10_000;
 
@@ -428,6 +428,20 @@ describe("virtual node between two API servers", function () {
     expect(event.source?.component).to.equal("kubelet (remote)");
   });
 
+  it("goes on with a renewed kubeconfig", async () => {
+    const binding = await appears(provider, RoleBindingResource, remote("liqo-tenant-consumer"));
+    const subjects = [{ kind: "Group", name: "renewed", apiGroup: "rbac.authorization.k8s.io" }];
+    await provider.create(RoleBindingResource, { metadata: remote("renewed"), roleRef: binding.roleRef, subjects });
+    const kubeconfig = Buffer.from(await harness.provider.kubeconfigFor("renewed", ["renewed"])).toString("base64");
+    const secret = { name: "kubeconfig-resourceslice-provider", namespace: TENANT };
+    await consumer.mergePatch(SecretResource, secret, { data: { kubeconfig } });
+    await provider.delete(RoleBindingResource, remote("liqo-tenant-consumer"));
+    await consumer.create(ConfigMapResource, { metadata: local("renewed"), data: {} });
+    await appears(provider, ConfigMapResource, remote("renewed"));
+    await provider.delete(ConfigMapResource, remote("renewed"));
+    await appears(provider, ConfigMapResource, remote("renewed"));
+  });
+
   it("keeps everything over a restart, and catches up with what it has missed", async () => {
     await consumer.create(ConfigMapResource, { metadata: local("old"), data: {} });
     await appears(provider, ConfigMapResource, remote("old"));
@@ -554,7 +568,7 @@ describe("virtual node between two API servers", function () {
         spec: { request, signerName, usages },
       });
 
-      const logger = createLogger("test");
+      const logger = quietLogger();
       informers = new SharedInformers(consumer, logger);
       approver = setupServingCertificateApprover({ client: consumer, informers, logger } as ControllerContext);
       await informers.start();

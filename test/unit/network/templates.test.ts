@@ -16,7 +16,7 @@ describe("Go templates of gateways", () => {
     ["{{ index .Spec.Endpoint.Addresses 0 }}:{{ .Spec.Endpoint.Port }}", "a.example:51840"],
     ["{{ range .Spec.Endpoint.Addresses }}{{ . }},{{ end }}", "a.example,10.0.0.1,"],
     ["{{ range .Spec.Nothing }}x{{ else }}none{{ end }}", "none"],
-    ["{{ if .Spec.Endpoint.LoadBalancerIP }}yes{{ else if eq .Name \"b\" }}b{{ else }}no{{ end }}", "b"],
+    ['{{ if .Spec.Endpoint.LoadBalancerIP }}yes{{ else if eq .Name "b" }}b{{ else }}no{{ end }}', "b"],
     ["{{ if and .Name (not .Spec.Nothing) }}{{ len .Spec.Endpoint.Addresses }}{{ end }}", "2"],
     ["a {{- /* comment */ -}} b", "ab"],
     ["{{ with .Spec.Endpoint }}{{ .Port }}{{ end }}", "51840"],
@@ -50,7 +50,11 @@ describe("Go templates of gateways", () => {
   });
 
   it("leaves optional keys out when they have no value", () => {
-    const template = { "?nodePort": "{{ .Spec.Endpoint.NodePort }}", "?ip": "{{ .Spec.Endpoint.LoadBalancerIP }}", "?mtu": "{{ .Spec.MTU }}" };
+    const template = {
+      "?nodePort": "{{ .Spec.Endpoint.NodePort }}",
+      "?ip": "{{ .Spec.Endpoint.LoadBalancerIP }}",
+      "?mtu": "{{ .Spec.MTU }}",
+    };
     expect(renderObject(template, data)).to.deep.equal({ mtu: 1340 });
   });
 });

@@ -2,7 +2,13 @@ import { expect } from "chai";
 import fc from "fast-check";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
 import { UNKNOWN } from "../../../provider/framework/index.js";
-import { OUTPUT_VALUE, RESOURCE_REFERENCE, SECRET, SIGNATURE_KEY, UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
+import {
+  OUTPUT_VALUE,
+  RESOURCE_REFERENCE,
+  SECRET,
+  SIGNATURE_KEY,
+  UNKNOWN_VALUE,
+} from "../../../provider/server/signatures.js";
 import { decode, encode, SecretPaths } from "../../../provider/server/values.js";
 
 const fromPlain = (value: Record<string, struct.JavaScriptValue>) => struct.Struct.fromJavaScript(value);
@@ -16,7 +22,11 @@ describe("property values on the wire", () => {
         scalar,
         fc.constant(UNKNOWN),
         fc.array(tie("node"), { maxLength: 3 }),
-        fc.dictionary(fc.string({ minLength: 1 }).filter((key) => key !== SIGNATURE_KEY), tie("node"), { maxKeys: 3 }),
+        fc.dictionary(
+          fc.string({ minLength: 1 }).filter((key) => key !== SIGNATURE_KEY),
+          tie("node"),
+          { maxKeys: 3 },
+        ),
       ),
     })).node;
     const properties = fc.dictionary(fc.string({ minLength: 1 }), value, { maxKeys: 4 });
@@ -24,8 +34,9 @@ describe("property values on the wire", () => {
       fc.property(properties, (given) => {
         const plain = Object.fromEntries(Object.entries(given));
         // Minus zero and plus zero are one on the wire.
-        const normal = (input: unknown) => JSON.stringify(input, (_key, one: unknown) => (one === UNKNOWN ? "?" : one));
-        expect(normal(decode(encode(plain)).value)).to.equal(normal(plain));
+        const normal = (input: unknown): unknown =>
+          JSON.parse(JSON.stringify(input, (_key, one: unknown) => (one === UNKNOWN ? "?" : one)));
+        expect(normal(decode(encode(plain)).value)).to.deep.equal(normal(plain));
       }),
       { numRuns: 1_000 },
     );

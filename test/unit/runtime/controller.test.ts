@@ -1,6 +1,12 @@
 import { expect } from "chai";
 import { pino } from "pino";
-import { Controller, TerminalError, findCondition, withCondition, type ConditionLike } from "../../../agent/runtime/index.js";
+import {
+  Controller,
+  TerminalError,
+  findCondition,
+  withCondition,
+  type ConditionLike,
+} from "../../../agent/runtime/index.js";
 
 const logger = pino({ level: "silent" });
 
@@ -13,7 +19,8 @@ describe("runtime: Controller", () => {
         logger,
         reconcile: (key) => {
           passes.push(key);
-          if (key === "flaky" && passes.filter((k) => k === "flaky").length < 3) return Promise.reject(new Error("not yet"));
+          if (key === "flaky" && passes.filter((k) => k === "flaky").length < 3)
+            return Promise.reject(new Error("not yet"));
           if (key === "wrong") return Promise.reject(new TerminalError("cannot be right"));
           if (key === "flaky") setTimeout(() => void controller.stop().then(resolve), 100);
           return Promise.resolve();
@@ -31,7 +38,12 @@ describe("runtime: Controller", () => {
 
 describe("runtime: conditions", () => {
   it("moves the transition time only when the status changes", () => {
-    const first = withCondition<ConditionLike>([], { type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z", message: "a" });
+    const first = withCondition<ConditionLike>([], {
+      type: "Ready",
+      status: "False",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+      message: "a",
+    });
     const same = withCondition<ConditionLike>(first, { type: "Ready", status: "False", message: "b" });
     expect(findCondition(same, "Ready")).to.deep.equal({
       type: "Ready",

@@ -14,7 +14,10 @@ import {
 } from "../../../agent/runtime/index.js";
 
 /** A server whose handler the test decides, and a client of it. */
-async function withServer(handler: http.RequestListener, test: (client: KubeClient, url: string) => Promise<void>): Promise<void> {
+async function withServer(
+  handler: http.RequestListener,
+  test: (client: KubeClient, url: string) => Promise<void>,
+): Promise<void> {
   const server = http.createServer(handler).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -47,7 +50,9 @@ describe("runtime: KubeClient", () => {
   it("builds the API server's paths", () => {
     expect(collectionPath(ConfigMapResource, "a")).to.equal("/api/v1/namespaces/a/configmaps");
     expect(collectionPath(NodeResource, "ignored")).to.equal("/api/v1/nodes");
-    expect(objectPath(ConfigMapResource, { name: "b", namespace: "a" }, "status")).to.equal("/api/v1/namespaces/a/configmaps/b/status");
+    expect(objectPath(ConfigMapResource, { name: "b", namespace: "a" }, "status")).to.equal(
+      "/api/v1/namespaces/a/configmaps/b/status",
+    );
   });
 
   it("refuses a path that would address a whole collection", () => {
@@ -59,7 +64,12 @@ describe("runtime: KubeClient", () => {
     await withServer(
       (request, response) => {
         const code = request.url?.endsWith("/missing") ? 404 : 403;
-        json(response, code, { kind: "Status", message: "no such right", reason: code === 404 ? "NotFound" : "Forbidden", code });
+        json(response, code, {
+          kind: "Status",
+          message: "no such right",
+          reason: code === 404 ? "NotFound" : "Forbidden",
+          code,
+        });
       },
       async (client) => {
         expect(await client.get(ConfigMapResource, { name: "missing", namespace: "a" })).to.equal(undefined);
@@ -103,15 +113,21 @@ describe("runtime: KubeClient", () => {
   it("names a server that refuses connections", async () => {
     const client = KubeClient.fromText(kubeconfig("http://127.0.0.1:9"), { cluster: "gone" });
     const error = (await client.list(NodeResource).catch((e: unknown) => e)) as KubeError;
-    expect(error.message).to.match(/cannot reach the API server of cluster gone at http:\/\/127\.0\.0\.1:9: ECONNREFUSED/);
+    expect(error.message).to.match(
+      /cannot reach the API server of cluster gone at http:\/\/127\.0\.0\.1:9: ECONNREFUSED/,
+    );
   });
 
   it("splits watch events whatever the chunks, and puts kind and apiVersion back into listed items", async () => {
-    const event = (type: string, name: string) => `${JSON.stringify({ type, object: { metadata: { name, resourceVersion: "5" } } })}\n`;
+    const event = (type: string, name: string) =>
+      `${JSON.stringify({ type, object: { metadata: { name, resourceVersion: "5" } } })}\n`;
     await withServer(
       (request, response) => {
         if (!request.url?.includes("watch=true")) {
-          return json(response, 200, { metadata: { resourceVersion: "4" }, items: [{ metadata: { name: "n1", resourceVersion: "3" } }] });
+          return json(response, 200, {
+            metadata: { resourceVersion: "4" },
+            items: [{ metadata: { name: "n1", resourceVersion: "3" } }],
+          });
         }
         const text = event("ADDED", "n2") + event("DELETED", "n1");
         response.writeHead(200);
@@ -145,7 +161,10 @@ describe("runtime: Informer", () => {
           });
         }
         response.writeHead(200);
-        if (lists === 1) response.end(`${JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } })}\n`);
+        if (lists === 1)
+          response.end(
+            `${JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } })}\n`,
+          );
       },
       async (client) => {
         const events: string[] = [];
@@ -171,7 +190,10 @@ describe("runtime: Informer", () => {
     await withServer(
       (request, response) => {
         if (request.url?.includes("watch=true")) return void response.writeHead(200).flushHeaders();
-        json(response, 200, { metadata: { resourceVersion: "9" }, items: [{ metadata: { name: "n", uid: "u", resourceVersion: "9" } }] });
+        json(response, 200, {
+          metadata: { resourceVersion: "9" },
+          items: [{ metadata: { name: "n", uid: "u", resourceVersion: "9" } }],
+        });
       },
       async (client) => {
         const informer = new Informer(client, NodeResource).start();

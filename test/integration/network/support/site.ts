@@ -68,6 +68,11 @@ export async function startGateway(gateway: Namespace, state: GatewayState): Pro
     run: gateway.run,
     tunnel: state.tunnel,
     startUserspace: (device) => gateway.start(program, ["-f", device], WIREGUARD_GO_ENVIRONMENT),
+    isServed: (device) =>
+      gateway.run("wg", ["show", device, "listen-port"]).then(
+        () => true,
+        () => false,
+      ),
     onExit: () => undefined,
   });
   await applyGateway(gateway.run, state);
