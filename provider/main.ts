@@ -1,6 +1,9 @@
 import { VERSION } from "./version.js";
 import { serve } from "./server/serve.js";
 
+/** Engines kill a plugin one second after they asked it to end. */
+const DRAIN_MS = 900;
+
 /** The plugin: `pulumi-resource-liqo [engine address]`. The first line on stdout is the port, alone. */
 async function main(): Promise<void> {
   const engineAddress = process.argv.slice(2).find((argument) => !argument.startsWith("-"));
@@ -15,8 +18,11 @@ async function main(): Promise<void> {
     process.exit(0);
   };
   process.once("SIGTERM", stop);
-  // Ctrl-C reaches the whole process group: the engine then sends Cancel and ends the plugin itself.
-  process.on("SIGINT", () => undefined);
+  // How engines ask a plugin to end before they kill it: at once when it has nothing to do.
+  process.once("SIGINT", () => {
+    setTimeout(stop, DRAIN_MS).unref();
+    void plugin.drain().then(() => process.exit(0));
+  });
   process.on("unhandledRejection", (error) => void endConstructs(error));
   endWithParent(stop);
   process.stdout.write(`${plugin.port}\n`);

@@ -19,7 +19,9 @@ export const slimKubernetesClient: Plugin = {
       return { path: path.join(path.dirname(whole.path), "config.js") };
     });
     build.onResolve({ filter: /^\.\/gen\/index\.js$/ }, (args) =>
-      /client-node[\\/]dist[\\/]config\.js$/.test(args.importer) ? { path: "api-classes", namespace: "left-out" } : undefined,
+      /client-node[\\/]dist[\\/]config\.js$/.test(args.importer)
+        ? { path: "api-classes", namespace: "left-out" }
+        : undefined,
     );
     build.onLoad({ filter: /.*/, namespace: "left-out" }, () => ({
       contents:

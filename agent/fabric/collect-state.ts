@@ -1,4 +1,11 @@
-import { normalizeCidrs, type GeneveTunnel, type IP, type InternalFabric, type InternalNode, type Network } from "../api/index.js";
+import {
+  normalizeCidrs,
+  type GeneveTunnel,
+  type IP,
+  type InternalFabric,
+  type InternalNode,
+  type Network,
+} from "../api/index.js";
 import type { FabricLink, FabricState } from "./state.js";
 
 /** The custom resources that concern one node. */

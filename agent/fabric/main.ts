@@ -52,9 +52,19 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   const client = KubeClient.inCluster();
   const { nodeName, namespace } = args;
   const fabrics = new Informer(client, InternalFabricResource, { logger });
-  const internalNodes = new Informer(client, InternalNodeResource, { fieldSelector: `metadata.name=${nodeName}`, logger });
-  const tunnels = new Informer(client, GeneveTunnelResource, { labelSelector: `${Labels.internalNodeName}=${nodeName}`, logger });
-  const networks = new Informer(client, NetworkResource, { namespace, labelSelector: `${Labels.networkType}=${NetworkType.pod}`, logger });
+  const internalNodes = new Informer(client, InternalNodeResource, {
+    fieldSelector: `metadata.name=${nodeName}`,
+    logger,
+  });
+  const tunnels = new Informer(client, GeneveTunnelResource, {
+    labelSelector: `${Labels.internalNodeName}=${nodeName}`,
+    logger,
+  });
+  const networks = new Informer(client, NetworkResource, {
+    namespace,
+    labelSelector: `${Labels.networkType}=${NetworkType.pod}`,
+    logger,
+  });
   const ips = new Informer(client, IPResource, { logger });
 
   const loop = new LevelLoop({ apply, logger });

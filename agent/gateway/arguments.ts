@@ -63,7 +63,9 @@ export function parseGatewayArguments(argv: string[], env: NodeJS.ProcessEnv = p
     mode: modeOf(values.mode),
     mtu: integer("mtu", values.mtu, 0, 65_535) || DEFAULT_MTU,
     listenPort: integer("listen-port", values["listen-port"], 1, 65_535),
-    endpointAddresses: [...values["endpoint-address"], ...values["endpoint-addresses"].split(",")].filter((a) => a !== ""),
+    endpointAddresses: [...values["endpoint-address"], ...values["endpoint-addresses"].split(",")].filter(
+      (a) => a !== "",
+    ),
     endpointPort: integer("endpoint-port", values["endpoint-port"], 1, 65_535),
     implementation: implementation || undefined,
     keysFolder: values["keys-folder"],

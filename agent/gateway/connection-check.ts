@@ -103,7 +103,8 @@ export class ConnectionCheck {
     const message = parsePingMessage(datagram);
     if (!message) return;
     // Whose cluster is asked for does not matter: there is one peer, and it is the one asking.
-    if (message.msgType === "PING") this.socket.send(pongMessage(message), source.port, source.address, () => undefined);
+    if (message.msgType === "PING")
+      this.socket.send(pongMessage(message), source.port, source.address, () => undefined);
     else if (message.clusterID === this.options.remoteClusterID) this.heard(message.timeStamp);
   }
 

@@ -44,7 +44,9 @@ export class EndpointChooser {
   /** Resolves names. A name that cannot be resolved keeps what was known of the others, and of itself if it was alone. */
   async refresh(): Promise<void> {
     const answers = await Promise.all(
-      this.addresses.map((address) => (isIPv4(address) ? [address] : this.resolve(address).catch(() => [] as string[]))),
+      this.addresses.map((address) =>
+        isIPv4(address) ? Promise.resolve([address]) : this.resolve(address).catch((): string[] => []),
+      ),
     );
     const known = [...new Set(answers.flat())];
     if (known.length > 0) this.known = known;

@@ -14,7 +14,9 @@ export async function applyKernelSettings(): Promise<void> {
       await writeFile(`/proc/sys/${name}`, value);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`cannot set ${name.replaceAll("/", ".")}: ${why}; the gateway's container must be privileged`);
+      throw new Error(`cannot set ${name.replaceAll("/", ".")}: ${why}; the gateway's container must be privileged`, {
+        cause: error,
+      });
     }
   }
 }

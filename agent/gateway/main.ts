@@ -40,7 +40,13 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   const endpoints = args.mode === "client" ? new EndpointChooser(args.endpointAddresses, args.endpointPort) : undefined;
   const table = new NftablesTable(run);
   const peer = new PeerKeeper(run, args, endpoints, logger);
-  const reporter = new ConnectionReporter(client, args, () => sources.connection, (c) => sources.observeConnection(c), logger);
+  const reporter = new ConnectionReporter(
+    client,
+    args,
+    () => sources.connection,
+    (c) => sources.observeConnection(c),
+    logger,
+  );
   const check = new ConnectionCheck({
     remoteClusterID: args.remoteClusterID,
     peerAddress: tunnel.peerAddress,

@@ -67,7 +67,8 @@ export class PeerKeeper {
   async revive(silenceMs: number, isConnected: boolean): Promise<boolean> {
     if (!this.peer || !this.endpoints) return false;
     const now = Date.now();
-    if (now - Math.max(this.configuredAt, this.restartedAt) < restartInterval(now - this.configuredAt, isConnected)) return false;
+    if (now - Math.max(this.configuredAt, this.restartedAt) < restartInterval(now - this.configuredAt, isConnected))
+      return false;
     const status = await wireguardStatus(this.run, TUNNEL_DEVICE);
     const peer = status.peers.find(({ publicKey }) => publicKey === this.peer?.publicKey);
     const hasHandshake = (peer?.latestHandshake ?? 0) > 0;

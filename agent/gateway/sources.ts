@@ -14,7 +14,14 @@ import {
   type Connection,
   type PublicKey,
 } from "../api/index.js";
-import { Informer, NodeResource, PodResource, type KubeClient, type KubeObject, type Logger } from "../runtime/index.js";
+import {
+  Informer,
+  NodeResource,
+  PodResource,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+} from "../runtime/index.js";
 import type { GatewayArguments } from "./arguments.js";
 import { podRanges, type GatewayObjects } from "./collect-state.js";
 

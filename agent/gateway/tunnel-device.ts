@@ -93,7 +93,8 @@ async function userspaceDevice(options: TunnelDeviceOptions): Promise<void> {
   // Milliseconds: a watch of the folder would cost more.
   while (!(await isServed(tunnel.device))) {
     if (ended !== undefined) throw new Error(ended);
-    if (Date.now() > deadline) throw new Error(`wireguard-go: no device ${tunnel.device} within ${DEADLINE_MS / 1000} s`);
+    if (Date.now() > deadline)
+      throw new Error(`wireguard-go: no device ${tunnel.device} within ${DEADLINE_MS / 1000} s`);
     await delay(5);
   }
 }

@@ -6,7 +6,14 @@ export const TABLE = "ip liqo";
 
 /** A complete table as nftables text: replaced in one transaction, so that there is no moment without rules. */
 export function tableText(body: readonly string[]): string {
-  return [`add table ${TABLE}`, `delete table ${TABLE}`, `table ${TABLE} {`, ...body.map((line) => `  ${line}`), "}", ""].join("\n");
+  return [
+    `add table ${TABLE}`,
+    `delete table ${TABLE}`,
+    `table ${TABLE} {`,
+    ...body.map((line) => `  ${line}`),
+    "}",
+    "",
+  ].join("\n");
 }
 
 /** An anonymous set: `{ a, b }`. Ranges within others are left out, as overlapping elements are an error. */

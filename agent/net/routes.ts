@@ -55,7 +55,9 @@ export function routeCommands(table: number, desired: readonly Route[], present:
     .map(({ dst, type }) => `route del ${type === "blackhole" ? "blackhole " : ""}${dst} table ${table}`);
   const additions = [...wanted]
     .filter(([destination, route]) => !sameRoute(route, there.get(destination)))
-    .map(([destination, route]) => `route replace ${routeText(destination, route)} table ${table} proto ${ROUTE_PROTOCOL}`);
+    .map(
+      ([destination, route]) => `route replace ${routeText(destination, route)} table ${table} proto ${ROUTE_PROTOCOL}`,
+    );
   return [...removals, ...additions];
 }
 
@@ -93,7 +95,9 @@ export function ruleCommands(desired: readonly Rule[], present: readonly Present
     return superfluous;
   });
   return [
-    ...[...wanted.keys()].filter((text) => !seen.has(text)).map((text) => `rule add ${text} protocol ${ROUTE_PROTOCOL}`),
+    ...[...wanted.keys()]
+      .filter((text) => !seen.has(text))
+      .map((text) => `rule add ${text} protocol ${ROUTE_PROTOCOL}`),
     ...removals.map((text) => `rule del ${text} protocol ${ROUTE_PROTOCOL}`),
   ];
 }

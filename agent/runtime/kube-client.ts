@@ -318,7 +318,7 @@ export class KubeClient {
       });
       if ((response.statusCode ?? 0) < 300) return JSON.parse(await readText(response)) as T;
       const error = await this.failure(response, options.subject);
-      if (error.code !== 429 || options.signal?.aborted || Date.now() > deadline) throw error;
+      if (!isBusy(error) || options.signal?.aborted || Date.now() > deadline) throw error;
       // Not processed: the server is busy, or has only just begun to serve this kind.
       const seconds = Number(response.headers["retry-after"] ?? 1);
       await delay(Math.min(Math.max(seconds, 0.2), 3) * 1000 * (0.5 + Math.random() / 2), options.signal);
@@ -338,6 +338,11 @@ export class KubeClient {
       status,
     );
   }
+}
+
+/** 429 is also the answer to an eviction that a disruption budget forbids: whoever evicts must know that at once. */
+function isBusy({ code, status }: KubeError): boolean {
+  return code === 429 && !status?.details?.causes?.some(({ reason }) => reason === "DisruptionBudget");
 }
 
 /** What server-side apply takes: any part of the object. */

@@ -129,6 +129,7 @@ function formatSeconds(seconds: number): string {
 /** All calls in progress, so that Cancel reaches them. */
 export class Calls {
   private readonly active = new Set<Call>();
+  private readonly whenIdle: (() => void)[] = [];
   private cancelled = false;
 
   async track<T>(call: Call, work: () => Promise<T>): Promise<T> {
@@ -139,7 +140,13 @@ export class Calls {
     } finally {
       call.finish();
       this.active.delete(call);
+      if (this.active.size === 0) for (const resolve of this.whenIdle.splice(0)) resolve();
     }
+  }
+
+  /** Resolves once no call is in progress. */
+  idle(): Promise<void> {
+    return this.active.size === 0 ? Promise.resolve() : new Promise((resolve) => this.whenIdle.push(resolve));
   }
 
   /** Ends every call in progress and every later one. */

@@ -9,6 +9,9 @@ const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 export interface RunningPlugin {
   port: number;
+  /** Cancels calls in progress, waits for their answers, and ends. */
+  drain(): Promise<void>;
+  /** Ends at once. */
   stop(): void;
 }
 
@@ -30,11 +33,9 @@ export async function serve(options: {
       error ? reject(error) : resolve(bound),
     );
   });
-  return {
-    port,
-    stop: () => {
-      service.close();
-      server.forceShutdown();
-    },
+  const stop = () => {
+    service.close();
+    server.forceShutdown();
   };
+  return { port, stop, drain: () => service.drain().then(stop) };
 }

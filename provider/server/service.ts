@@ -70,6 +70,14 @@ export class ProviderService {
     };
   }
 
+  /** Cancels what is in progress and resolves once that has been answered. */
+  async drain(): Promise<void> {
+    this.calls.cancelAll();
+    await this.calls.idle();
+    // A turn of the loop, so that the answers are written.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
   close(): void {
     this.calls.cancelAll();
     this.clients.close();

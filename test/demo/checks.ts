@@ -1,4 +1,5 @@
 import type { Pod } from "kubernetes-types/core/v1";
+import { ConfigurationResource, mapRemoteAddress } from "../../agent/api/index.js";
 import { Capture, unexpectedPackets } from "../support/capture.js";
 import { WEB_PORT } from "../support/workload.js";
 import { NAMESPACE, type Demo } from "./environment.js";
@@ -26,57 +27,44 @@ export async function showPeering(demo: Demo, steps: Steps, pods: Pod[]): Promis
 
 /** Sends requests both ways, with a capture of the link running, and proves that nothing readable crossed it. */
 export async function showTraffic(demo: Demo, steps: Steps, pods: Pod[]): Promise<void> {
-  const { consumer, provider } = demo;
   const link = captureInterface(demo);
-  const capture = link
-    ? await Capture.start(link, nodeAddress(demo, "consumer"), nodeAddress(demo, "provider"))
-    : undefined;
+  if (!link) return exchange(demo, steps, pods);
+  const capture = await Capture.start(link, nodeAddress(demo, "consumer"), nodeAddress(demo, "provider"));
   try {
-    await steps.run("HTTP from a consumer pod to the offloaded pods, through the Service", async () => {
-      const answer = await inPod(consumer, "client", ["wget", "-q", "-T", "10", "-O", "-", "http://web/index.html"]);
-      return expectMatch(answer, /served by web-/, "an answer of a web pod");
-    });
-    await steps.run("HTTP from an offloaded pod back to a consumer pod", async () => {
-      const client = await consumer.kubectl([
-        "get",
-        "pod",
-        "client",
-        "-n",
-        NAMESPACE,
-        "-o",
-        "jsonpath={.status.podIP}",
-      ]);
-      const web = pods[0]?.metadata?.name ?? "";
-      const seen = await provider.kubectl(["get", "foreignclusters", "-o", "jsonpath={.items[0].metadata.name}"]);
-      const address = await remoteAddress(demo, seen, client);
-      const answer = await inPod(consumer, web, [
-        "wget",
-        "-q",
-        "-T",
-        "10",
-        "-O",
-        "-",
-        `http://${address}:${WEB_PORT}/index.html`,
-      ]);
-      return expectMatch(answer, /served by client/, "an answer of the consumer's pod");
-    });
-    await steps.run("kubectl logs of an offloaded pod", async () => {
-      const web = pods[0]?.metadata?.name ?? "";
-      const logs = await consumer.kubectl(["logs", "-n", NAMESPACE, web, "--tail=3"]);
-      return (
-        expectMatch(await consumer.kubectl(["logs", "-n", NAMESPACE, web]), /serving on/, "the pod's first line") &&
-        logs.trim().split("\n").pop()
-      );
-    });
-    await steps.run("kubectl exec in an offloaded pod", async () => {
-      const web = pods[1]?.metadata?.name ?? "";
-      return expectMatch(await inPod(consumer, web, ["hostname"]), new RegExp(web), "the pod's own name");
-    });
+    await exchange(demo, steps, pods);
   } finally {
-    const packets = await capture?.stop();
-    if (packets)
-      await steps.run("the link carried only WireGuard and the API servers' TLS", () => judgeCapture(demo, packets));
+    await capture.stop();
   }
+  const packets = await capture.stop();
+  await steps.run("the link carried only WireGuard and the API servers' TLS", () => judgeCapture(demo, packets));
+}
+
+/** Requests from either side, logs and exec: everything that crosses the link for a person. */
+async function exchange({ consumer, provider }: Demo, steps: Steps, pods: Pod[]): Promise<void> {
+  const [first = "", second = ""] = pods.map(({ metadata }) => metadata?.name ?? "");
+  await steps.run("HTTP from a consumer pod to the offloaded pods, through the Service", async () => {
+    const answer = await inPod(consumer, "client", httpGet("http://web/index.html"));
+    return expectMatch(answer, /served by web-/, "an answer of a web pod");
+  });
+  await steps.run("HTTP from an offloaded pod back to a consumer pod", async () => {
+    const client = await consumer.kubectl(["get", "pod", "client", "-n", NAMESPACE, "-o", "jsonpath={.status.podIP}"]);
+    const address = await addressAtProvider(provider, client);
+    const answer = await inPod(consumer, first, httpGet(`http://${address}:${WEB_PORT}/index.html`));
+    return expectMatch(answer, /served by client/, "an answer of the consumer's pod");
+  });
+  await steps.run("kubectl logs of an offloaded pod", async () => {
+    const logs = await consumer.kubectl(["logs", "-n", NAMESPACE, first]);
+    expectMatch(logs, /serving on/, "the pod's first line");
+    return logs.split("\n")[0] ?? "";
+  });
+  await steps.run("kubectl exec in an offloaded pod", async () => {
+    return expectMatch(await inPod(consumer, second, ["hostname"]), new RegExp(second), "the pod's own name");
+  });
+}
+
+/** A Service's rules reach the nodes a moment after its pods are Ready: refused and lost connections are tried again for some seconds. */
+function httpGet(url: string): string[] {
+  return ["wget", "-q", "--timeout=3", "--tries=8", "--waitretry=1", "--retry-connrefused", "-O", "-", url];
 }
 
 async function judgeCapture(demo: Demo, packets: Awaited<ReturnType<Capture["stop"]>>): Promise<string> {
@@ -98,21 +86,11 @@ async function showForeignCluster(lab: Demo["consumer"], role: string, steps: St
 }
 
 /** How the provider's pods call a pod of the consumer: its address, in the range that the provider remapped the consumer's pods to. */
-async function remoteAddress(demo: Demo, consumerId: string, address: string): Promise<string> {
-  const selector = `liqo.io/remote-cluster-id=${consumerId}`;
-  const text = await demo.provider.kubectl([
-    "get",
-    "configurations.networking.liqo.io",
-    "-A",
-    "-l",
-    selector,
-    "-o",
-    "jsonpath={.items[0].status.remote.cidr.pod[0]}",
-  ]);
-  const [range = "", length = ""] = text.split("/");
-  if (Number(length) !== 16)
-    throw new Error(`the provider's remapping of the consumer's pods is not a /16 as the demo's range is: "${text}"`);
-  return [...range.split(".").slice(0, 2), ...address.split(".").slice(2)].join(".");
+async function addressAtProvider(provider: Demo["provider"], address: string): Promise<string> {
+  const [configuration] = (await provider.client.list(ConfigurationResource)).items;
+  const mapped = configuration && mapRemoteAddress(configuration, address);
+  if (!mapped) throw new Error(`the provider has no Configuration that says how it calls ${address}`);
+  return mapped;
 }
 
 function inPod(lab: Demo["consumer"], pod: string, command: string[]): Promise<string> {

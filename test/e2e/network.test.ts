@@ -4,7 +4,12 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
-import { ConfigurationResource, ConnectionResource, InternalNodeResource, NetworkResource } from "../../agent/api/index.js";
+import {
+  ConfigurationResource,
+  ConnectionResource,
+  InternalNodeResource,
+  NetworkResource,
+} from "../../agent/api/index.js";
 import { buildAgentImage } from "../../agent/image/build.js";
 import type { InstallInputs } from "../../agent/install/inputs.js";
 import { NodeResource, PodResource, ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
@@ -47,14 +52,26 @@ describe("network between two clusters from plain manifests", function () {
   it("connects within seconds of the last manifest", async () => {
     const [keysA, keysB] = [keyPair(), keyPair()];
     const server = b.cluster.nodes[0]?.address ?? "";
-    await apply(a, [tenantNamespace("net-b"), configuration("net-b"), keySecret("net-b", keysA), publicKey("net-b", keysB)]);
-    await apply(b, [tenantNamespace("net-a"), configuration("net-a"), keySecret("net-a", keysB), publicKey("net-a", keysA)]);
+    await apply(a, [
+      tenantNamespace("net-b"),
+      configuration("net-b"),
+      keySecret("net-b", keysA),
+      publicKey("net-b", keysB),
+    ]);
+    await apply(b, [
+      tenantNamespace("net-a"),
+      configuration("net-a"),
+      keySecret("net-a", keysB),
+      publicKey("net-a", keysA),
+    ]);
     await apply(b, [gatewayServer("net-a")]);
     const started = Date.now();
     await apply(a, [gatewayClient("net-b", server)]);
     const applied = Date.now();
     await Promise.all([connected(a), connected(b)]);
-    console.log(`      connected ${Date.now() - applied} ms after kubectl apply ended, ${Date.now() - started} ms after it began`);
+    console.log(
+      `      connected ${Date.now() - applied} ms after kubectl apply ended, ${Date.now() - started} ms after it began`,
+    );
   });
 
   it("maps the other's ranges where they overlap with its own", async () => {
@@ -62,7 +79,9 @@ describe("network between two clusters from plain manifests", function () {
       const { items } = await lab.client.list(ConfigurationResource);
       const { spec, status } = items[0] ?? {};
       expect(spec?.remote?.cidr?.pod).to.deep.equal(["10.244.0.0/16"]);
-      expect(status?.remote?.cidr?.pod?.[0]).to.match(/^10\.\d+\.0\.0\/16$/).and.not.equal("10.244.0.0/16");
+      expect(status?.remote?.cidr?.pod?.[0])
+        .to.match(/^10\.\d+\.0\.0\/16$/)
+        .and.not.equal("10.244.0.0/16");
     }
   });
 
@@ -87,7 +106,20 @@ describe("network between two clusters from plain manifests", function () {
   it("carries traffic of nodes and of Services", async () => {
     const remote = await mapped(a, podsB[0]?.status?.podIP ?? "");
     for (const node of a.cluster.nodes) {
-      const answer = execFileSync("nsenter", [`--net=/run/netns/${node.netns}`, "wget", "-q", "-T", "5", "-O", "-", `http://${remote}:${WEB_PORT}/index.html`], { encoding: "utf8" });
+      const answer = execFileSync(
+        "nsenter",
+        [
+          `--net=/run/netns/${node.netns}`,
+          "wget",
+          "-q",
+          "-T",
+          "5",
+          "-O",
+          "-",
+          `http://${remote}:${WEB_PORT}/index.html`,
+        ],
+        { encoding: "utf8" },
+      );
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
     await exposeRemote(remote);
@@ -97,14 +129,36 @@ describe("network between two clusters from plain manifests", function () {
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
     for (const node of a.cluster.nodes) {
-      const answer = execFileSync("nsenter", [`--net=/run/netns/${b.cluster.nodes[0]?.netns}`, "wget", "-q", "-T", "5", "-O", "-", `http://${node.address}:31888/index.html`], { encoding: "utf8" });
+      const answer = execFileSync(
+        "nsenter",
+        [
+          `--net=/run/netns/${b.cluster.nodes[0]?.netns}`,
+          "wget",
+          "-q",
+          "-T",
+          "5",
+          "-O",
+          "-",
+          `http://${node.address}:31888/index.html`,
+        ],
+        { encoding: "utf8" },
+      );
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
   });
 
   it("comes back by itself when gateways are killed", async () => {
     for (const lab of [b, a]) {
-      await lab.kubectl(["delete", "pods", "-A", "-l", "networking.liqo.io/component=gateway", "--grace-period=0", "--force", "--wait=false"]);
+      await lab.kubectl([
+        "delete",
+        "pods",
+        "-A",
+        "-l",
+        "networking.liqo.io/component=gateway",
+        "--grace-period=0",
+        "--force",
+        "--wait=false",
+      ]);
       const started = Date.now();
       const address = await mapped(a, podsB[0]?.status?.podIP ?? "");
       let answer = "";
@@ -131,8 +185,9 @@ describe("network between two clusters from plain manifests", function () {
         }
         expect(left).to.equal("");
       }
-      const { items } = await lab.client.list(NetworkResource);
-      expect(items.filter(({ metadata }) => metadata.namespace !== "liqo")).to.deep.equal([]);
+      await waitFor(lab.client, NetworkResource, { timeoutMs: 20_000, what: "release of remote ranges" }, (networks) =>
+        networks.every(({ metadata }) => metadata.namespace === "liqo"),
+      );
       expect((await lab.client.list(InternalNodeResource)).items).to.have.length(lab.cluster.nodes.length);
     }
   });
@@ -218,7 +273,9 @@ async function runPods(lab: LabCluster): Promise<Pod[]> {
   }
   const options = { namespace: "default", labelSelector: "app=web", timeoutMs: 60_000, what: "web pods" };
   return waitFor(lab.client, PodResource, options, (pods) =>
-    pods.length === nodes.length && pods.every(({ status }) => status?.phase === "Running" && status.podIP) ? pods : undefined,
+    pods.length === nodes.length && pods.every(({ status }) => status?.phase === "Running" && status.podIP)
+      ? pods
+      : undefined,
   );
 }
 
@@ -243,7 +300,10 @@ async function connected(lab: LabCluster): Promise<void> {
 function leftOnNode(netns: string): string {
   const script = "ip rule; ip route show table all; ip link; nft list tables";
   const text = execFileSync("nsenter", [`--net=/run/netns/${netns}`, "sh", "-c", script], { encoding: "utf8" });
-  return text.split("\n").filter((line) => /27753|liqo/.test(line)).join("\n");
+  return text
+    .split("\n")
+    .filter((line) => /27753|liqo/.test(line))
+    .join("\n");
 }
 
 interface KeyPair {

@@ -72,10 +72,11 @@ describe("network controllers on a real API server", function () {
     await client.create(NodeResource, { metadata: { name: "n1" }, spec: { podCIDRs: ["10.244.0.0/24"] } });
     await client.mergePatch(NodeResource, { name: "n1" }, READY_NODE, { subresource: "status" });
     await startControllers();
-    for (const network of networkManifests({ namespace: NAMESPACE, ...RANGES })) await client.create(NetworkResource, network);
+    for (const network of networkManifests({ namespace: NAMESPACE, ...RANGES }))
+      await client.create(NetworkResource, network);
     const image = { image: "example/agent:1", imagePullPolicy: "IfNotPresent" as const, imagePullSecrets: [] };
     const [serverTemplate] = gatewayTemplateManifests({ namespace: NAMESPACE, ...image });
-    await client.create({ ...NetworkResource, ...TEMPLATE_TYPE }, serverTemplate as KubeObject);
+    await client.create({ ...NetworkResource, ...TEMPLATE_TYPE }, serverTemplate);
   });
 
   after(async () => {
@@ -111,7 +112,8 @@ describe("network controllers on a real API server", function () {
       spec: { remote: { cidr: { pod: "10.244.0.0/16" as unknown as string[], external: ["10.70.0.0/16"] } } },
     });
     const configuration = await eventually(ConfigurationResource, "any-name", TENANT, (object) =>
-      object.status?.conditions?.[0]?.status === "True" && object.metadata.labels?.["configuration.liqo.io/configured"] === "true"
+      object.status?.conditions?.[0]?.status === "True" &&
+      object.metadata.labels?.["configuration.liqo.io/configured"] === "true"
         ? object
         : undefined,
     );
@@ -122,12 +124,18 @@ describe("network controllers on a real API server", function () {
 
   it("follows a Configuration that is changed in place", async () => {
     const change = (pod: string[]) =>
-      client.mergePatch(ConfigurationResource, { name: "any-name", namespace: TENANT }, { spec: { remote: { cidr: { pod } } } });
+      client.mergePatch(
+        ConfigurationResource,
+        { name: "any-name", namespace: TENANT },
+        { spec: { remote: { cidr: { pod } } } },
+      );
     const ranges = (count: number) =>
       eventually(ConfigurationResource, "any-name", TENANT, ({ status, metadata }) => {
         const pod = status?.remote?.cidr?.pod;
         const condition = status?.conditions?.[0];
-        return condition?.observedGeneration === metadata.generation && condition?.status === "True" && pod?.length === count
+        return condition?.observedGeneration === metadata.generation &&
+          condition?.status === "True" &&
+          pod?.length === count
           ? pod
           : undefined;
       });
@@ -148,7 +156,8 @@ describe("network controllers on a real API server", function () {
       spec: { ip: "192.0.2.9", serviceTemplate: { spec: { ports: [{ port: 80, targetPort: 8080 }] } } },
     });
     await client.create(IPResource, ip);
-    const address = (name: string, namespace: string) => eventually(IPResource, name, namespace, ({ status }) => status?.ip);
+    const address = (name: string, namespace: string) =>
+      eventually(IPResource, name, namespace, ({ status }) => status?.ip);
     const all = await Promise.all([
       address("host", "default"),
       address("api-server", NAMESPACE),
@@ -160,8 +169,11 @@ describe("network controllers on a real API server", function () {
     const slice = await eventually(EndpointSliceResource, "host", "default", (object) => object);
     expect(slice.endpoints[0]?.addresses).to.deep.equal(["192.0.2.9"]);
     await client.delete(IPResource, { name: "host", namespace: "default" });
-    await waitFor(client, ServiceResource, { namespace: "default", timeoutMs: 20_000, what: "no Service host" }, (objects) =>
-      objects.every(({ metadata }) => metadata?.name !== "host"),
+    await waitFor(
+      client,
+      ServiceResource,
+      { namespace: "default", timeoutMs: 20_000, what: "no Service host" },
+      (objects) => objects.every(({ metadata }) => metadata?.name !== "host"),
     );
   });
 
@@ -178,7 +190,12 @@ describe("network controllers on a real API server", function () {
     await eventually(ClusterRoleBindingResource, "liqo-gateway-liqo-tenant-b-b", undefined, (object) => object);
 
     await runGatewayPod(client);
-    const status = await eventually(GatewayServerResource, "b", TENANT, (object) => object.status?.endpoint && object.status);
+    const status = await eventually(
+      GatewayServerResource,
+      "b",
+      TENANT,
+      (object) => object.status?.endpoint && object.status,
+    );
     expect(status.endpoint).to.deep.equal({ addresses: ["198.18.0.1"], port: 30742, protocol: "UDP" });
     expect(status.internalEndpoint).to.deep.equal({ ip: "10.244.0.9", node: "n1" });
     expect(status.secretRef?.name).to.equal("gw-b");
@@ -200,9 +217,17 @@ describe("network controllers on a real API server", function () {
   it("starts anew without changing anything", async () => {
     const versions = async () => {
       const types: ResourceType[] = [NetworkResource, IPResource, ConfigurationResource, GatewayServerResource];
-      types.push(WgGatewayServerResource, InternalNodeResource, InternalFabricResource, GeneveTunnelResource, DeploymentResource);
+      types.push(
+        WgGatewayServerResource,
+        InternalNodeResource,
+        InternalFabricResource,
+        GeneveTunnelResource,
+        DeploymentResource,
+      );
       const lists = await Promise.all(types.map((type) => client.list(type)));
-      return lists.flatMap(({ items }) => items.map(({ kind, metadata }) => [kind, metadata?.name, metadata?.resourceVersion]));
+      return lists.flatMap(({ items }) =>
+        items.map(({ kind, metadata }) => [kind, metadata?.name, metadata?.resourceVersion]),
+      );
     };
     const before = await versions();
     await stopControllers();
@@ -214,7 +239,8 @@ describe("network controllers on a real API server", function () {
   it("refuses a second gateway for the same cluster, and says so", async () => {
     const second = { ...GATEWAY, metadata: { ...GATEWAY.metadata, name: "second" } };
     await client.create(GatewayServerResource, second);
-    const find = (events: { reason?: string; message?: string }[]) => events.find(({ reason }) => reason === "GatewayNotMade");
+    const find = (events: { reason?: string; message?: string }[]) =>
+      events.find(({ reason }) => reason === "GatewayNotMade");
     const event = await waitFor(client, EventResource, { namespace: TENANT, timeoutMs: 20_000, what: "event" }, find);
     expect(event.message).to.contain("cluster b is linked by GatewayServer liqo-tenant-b/b already");
     await client.delete(GatewayServerResource, { name: "second", namespace: TENANT });
@@ -224,16 +250,31 @@ describe("network controllers on a real API server", function () {
     await client.delete(GatewayServerResource, { name: "b", namespace: TENANT });
     await client.delete(ConfigurationResource, { name: "any-name", namespace: TENANT });
     await client.delete(PodResource, { name: "gateway", namespace: TENANT }, { gracePeriodSeconds: 0 });
-    const types: ResourceType[] = [WgGatewayServerResource, InternalFabricResource, GeneveTunnelResource, DeploymentResource];
+    const types: ResourceType[] = [
+      WgGatewayServerResource,
+      InternalFabricResource,
+      GeneveTunnelResource,
+      DeploymentResource,
+    ];
     types.push(NetworkResource, IPResource, SecretResource, ServiceResource);
     for (const type of types) {
-      await waitFor(client, type, { namespace: TENANT, timeoutMs: 30_000, what: `no ${type.plural}` }, (objects) => objects.length === 0);
+      await waitFor(
+        client,
+        type,
+        { namespace: TENANT, timeoutMs: 30_000, what: `no ${type.plural}` },
+        (objects) => objects.length === 0,
+      );
     }
     expect(await client.get(ClusterRoleBindingResource, { name: "liqo-gateway-liqo-tenant-b-b" })).to.equal(undefined);
   });
 });
 
-const TEMPLATE_TYPE = { group: "networking.liqo.io", version: "v1beta1", kind: "WgGatewayServerTemplate", plural: "wggatewayservertemplates" };
+const TEMPLATE_TYPE = {
+  group: "networking.liqo.io",
+  version: "v1beta1",
+  kind: "WgGatewayServerTemplate",
+  plural: "wggatewayservertemplates",
+};
 
 const READY_NODE = {
   status: {
@@ -263,7 +304,10 @@ async function runGatewayPod(client: KubeClient): Promise<void> {
     metadata: { name: "gateway", namespace: TENANT, labels: deployment?.spec?.template.metadata?.labels },
     spec: { nodeName: "n1", containers: [{ name: "gateway", image: "example/agent:1" }] },
   };
-  await client.create({ ...PodResource }, { ...pod, spec: { ...pod.spec, serviceAccountName: "b", containers: pod.spec?.containers ?? [] } });
+  await client.create(
+    { ...PodResource },
+    { ...pod, spec: { ...pod.spec, serviceAccountName: "b", containers: pod.spec?.containers ?? [] } },
+  );
   const status = { phase: "Running", podIP: "10.244.0.9", podIPs: [{ ip: "10.244.0.9" }] };
   await client.mergePatch(PodResource, { name: "gateway", namespace: TENANT }, { status }, { subresource: "status" });
 }

@@ -2,7 +2,12 @@ import { expect } from "chai";
 import { applyFabric as apply, removeFabric } from "../../../agent/fabric/apply.js";
 import type { FabricState } from "../../../agent/fabric/state.js";
 import type { GatewayState, RangePair } from "../../../agent/gateway/state.js";
-import { applyChanges, wireguardChanges, wireguardStatus, type WireGuardConfig } from "../../../agent/gateway/wireguard.js";
+import {
+  applyChanges,
+  wireguardChanges,
+  wireguardStatus,
+  type WireGuardConfig,
+} from "../../../agent/gateway/wireguard.js";
 import { NftablesTable } from "../../../agent/net/index.js";
 import { call, echoServer } from "./support/echo.js";
 import { Namespace } from "./support/namespaces.js";
@@ -88,10 +93,7 @@ describe("data path between two clusters with equal pod ranges", function () {
     podB = await b1.addPod("pb", "10.244.0.5");
     gatewayA = await a1.addPod("ga", "10.244.0.9");
     gatewayB = await b1.addPod("gb", "10.244.0.9");
-    stateA.nodes = [
-      node("a1", 11, "10.80.0.1", a1, true),
-      node("a2", 12, "10.80.0.2", a2, false),
-    ];
+    stateA.nodes = [node("a1", 11, "10.80.0.1", a1, true), node("a2", 12, "10.80.0.2", a2, false)];
     stateB.nodes = [node("b1", 21, "10.80.0.1", b1, true)];
     stateB.mappings = [{ lent: "10.70.0.4", target: "10.96.0.80" }];
     await Promise.all([startGateway(gatewayA, stateA), startGateway(gatewayB, stateB)]);
@@ -173,9 +175,7 @@ describe("data path between two clusters with equal pod ranges", function () {
   it("two nodes may use the same source port at the same time", async () => {
     const script = `const s = require("node:net").connect({ host: "10.71.0.5", port: 8080, localPort: 40000 }, () => s.end("x"));
       s.on("data", (d) => console.log(String(d))).on("error", (e) => console.log(e.code)); setTimeout(() => process.exit(0), 1500).unref();`;
-    const answers = await Promise.all(
-      [a1, a2].map(({ namespace }) => namespace.run(process.execPath, ["-e", script])),
-    );
+    const answers = await Promise.all([a1, a2].map(({ namespace }) => namespace.run(process.execPath, ["-e", script])));
     expect(answers.map((text) => text.trim())).to.deep.equal(["10.69.0.0 x", "10.69.0.0 x"]);
   });
 

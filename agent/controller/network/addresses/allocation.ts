@@ -1,4 +1,12 @@
-import { cidrContains, cidrsOverlap, canonicalCidr, cidrSize, nthAddress, parseCidr, splitCidr } from "../../../api/index.js";
+import {
+  cidrContains,
+  cidrsOverlap,
+  canonicalCidr,
+  cidrSize,
+  nthAddress,
+  parseCidr,
+  splitCidr,
+} from "../../../api/index.js";
 
 /** A range that some Network holds. */
 export interface HeldRange {

@@ -105,7 +105,9 @@ async function applyNetworks(
   const { name: owner = "", namespace = "" } = configuration.metadata;
   const wanted = new Map(remoteRanges(configuration, type).map((cidr) => [remoteNetworkName(owner, type, cidr), cidr]));
   const present = ownedNetworks(configuration, type, networks);
-  const stale = present.filter(({ metadata, spec }) => wanted.get(metadata.name ?? "") !== spec.cidr || metadata.deletionTimestamp);
+  const stale = present.filter(
+    ({ metadata, spec }) => wanted.get(metadata.name ?? "") !== spec.cidr || metadata.deletionTimestamp,
+  );
   for (const network of stale) {
     const id = { name: network.metadata.name ?? "", namespace };
     if (!isDeleting(network)) await client.delete(NetworkResource, id, { uid: network.metadata.uid });
@@ -114,11 +116,9 @@ async function applyNetworks(
   if (stale.length > 0) return;
   for (const [name, cidr] of wanted) {
     if (present.some(({ metadata }) => metadata.name === name)) continue;
-    const network = await client.apply(
-      NetworkResource,
-      remoteNetwork(configuration, type, name, cidr),
-      { fieldManager: FIELD_MANAGER },
-    );
+    const network = await client.apply(NetworkResource, remoteNetwork(configuration, type, name, cidr), {
+      fieldManager: FIELD_MANAGER,
+    });
     informers.for(NetworkResource).observe(network);
   }
 }
@@ -148,7 +148,7 @@ async function writeStatus(
   const isComplete =
     (remapped[CidrType.pod] ?? []).length > 0 &&
     TYPES.every((type) => remapped[type]?.every((cidr) => cidr !== undefined));
-  const status = nextStatus(configuration, isComplete, isComplete ? (remapped as ClusterRanges) : undefined);
+  const status = nextStatus(configuration, isComplete, isComplete ? remapped : undefined);
   if (JSON.stringify(status) !== JSON.stringify(configuration.status)) {
     const updated = await client.replaceStatus(ConfigurationResource, { ...configuration, status });
     informers.for(ConfigurationResource).observe(updated);
@@ -156,7 +156,11 @@ async function writeStatus(
   await labelConfigured({ client, configuration, isComplete });
 }
 
-function remappedRanges(configuration: Configuration, type: RangeType, networks: Informer<Network>): (string | undefined)[] {
+function remappedRanges(
+  configuration: Configuration,
+  type: RangeType,
+  networks: Informer<Network>,
+): (string | undefined)[] {
   const { name: owner = "", namespace = "" } = configuration.metadata;
   return remoteRanges(configuration, type).map((cidr) => {
     const network = networks.find(namespace, remoteNetworkName(owner, type, cidr));
@@ -174,7 +178,9 @@ function nextStatus(
     type: CONDITION,
     status: isComplete ? "True" : "False",
     reason: isComplete ? "NetworkCIDRsConfigured" : "WaitingForNetworks",
-    message: isComplete ? "all remote ranges have a range in this cluster" : "waiting for the ranges of remote Networks",
+    message: isComplete
+      ? "all remote ranges have a range in this cluster"
+      : "waiting for the ranges of remote Networks",
     observedGeneration: configuration.metadata.generation,
     lastTransitionTime: kubeTime(),
   });

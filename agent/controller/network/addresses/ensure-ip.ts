@@ -2,7 +2,11 @@ import { IPResource, type IP } from "../../../api/index.js";
 import type { KubeClient } from "../../../runtime/index.js";
 
 /** Makes an IP that is kept automatically, or corrects it. Its target cannot change: for another one it is made anew. */
-export async function ensureIP(client: KubeClient, present: IP | undefined, wanted: Pick<IP, "metadata" | "spec">): Promise<void> {
+export async function ensureIP(
+  client: KubeClient,
+  present: IP | undefined,
+  wanted: Pick<IP, "metadata" | "spec">,
+): Promise<void> {
   const { name = "", namespace } = wanted.metadata;
   if (!present) {
     await client.create(IPResource, IPResource.build(wanted));
@@ -10,7 +14,8 @@ export async function ensureIP(client: KubeClient, present: IP | undefined, want
   }
   if (present.spec.ip !== wanted.spec.ip) {
     // The next event, the deletion, leads back here.
-    if (!present.metadata.deletionTimestamp) await client.delete(IPResource, { name, namespace }, { uid: present.metadata.uid });
+    if (!present.metadata.deletionTimestamp)
+      await client.delete(IPResource, { name, namespace }, { uid: present.metadata.uid });
     return;
   }
   const labels = wanted.metadata.labels ?? {};

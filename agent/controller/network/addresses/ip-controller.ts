@@ -9,14 +9,7 @@ import {
   type IP,
   type Network,
 } from "../../../api/index.js";
-import {
-  Controller,
-  TerminalError,
-  hasFinalizer,
-  isDeleting,
-  keyOf,
-  removeFinalizer,
-} from "../../../runtime/index.js";
+import { Controller, TerminalError, hasFinalizer, isDeleting, keyOf, removeFinalizer } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { chooseAddress } from "./allocation.js";
 import { applyIPService, deleteIPService } from "./ip-service.js";
@@ -106,7 +99,9 @@ async function allocate(
   const { items } = await client.list(IPResource);
   const ip = items.find((candidate) => keyOf(candidate) === key);
   if (!ip || isDeleting(ip) || ip.status?.ip) return ip;
-  const taken = new Set(items.flatMap(({ status }) => (status?.ip && cidrContainsAddress(cidr, status.ip) ? [status.ip] : [])));
+  const taken = new Set(
+    items.flatMap(({ status }) => (status?.ip && cidrContainsAddress(cidr, status.ip) ? [status.ip] : [])),
+  );
   const address = pick(cidr, network.spec.preAllocated ?? 0, taken, last.get(cidr));
   const updated = await client.replaceStatus(IPResource, { ...ip, status: { ip: address, cidr } });
   last.set(cidr, address);

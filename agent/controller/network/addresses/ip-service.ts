@@ -33,7 +33,8 @@ export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {
   const { name = "", namespace = "" } = ip.metadata;
   const identity = { name, namespace, ownerReferences: [ownerReference(IPResource, ip)] };
   // No selector: Kubernetes would replace the endpoints by pods.
-  const { selector: _selector, ...serviceSpec } = spec ?? {};
+  const serviceSpec = { ...spec };
+  delete serviceSpec.selector;
   return [
     {
       metadata: { ...identity, labels: metadata?.labels, annotations: metadata?.annotations },

@@ -7,7 +7,15 @@ import {
   normalizeCidrs,
   type Network,
 } from "../../../api/index.js";
-import { Controller, addFinalizer, hasFinalizer, isDeleting, keyOf, messageOf, removeFinalizer } from "../../../runtime/index.js";
+import {
+  Controller,
+  addFinalizer,
+  hasFinalizer,
+  isDeleting,
+  keyOf,
+  messageOf,
+  removeFinalizer,
+} from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { chooseRange, type HeldRange } from "./allocation.js";
 import type { Lock } from "./lock.js";
@@ -41,10 +49,12 @@ export function networkController(context: ControllerContext, lock: Lock): Contr
         return;
       }
       if (network.status?.cidr) return;
-      await lock.run(() => allocate(context, key)).catch((error: unknown) => {
-        recorder.warning(NetworkResource, network, "RangeNotAllocated", messageOf(error));
-        throw error;
-      });
+      await lock
+        .run(() => allocate(context, key))
+        .catch((error: unknown) => {
+          recorder.warning(NetworkResource, network, "RangeNotAllocated", messageOf(error));
+          throw error;
+        });
     },
   });
   controller.watch(networks, function* (network, event) {
@@ -61,7 +71,11 @@ async function allocate({ client, informers, config, logger }: ControllerContext
   if (!network || isDeleting(network) || network.status?.cidr) return;
   const requested = normalizeCidrs(network.spec.cidr)[0] ?? "";
   const held = items.filter((other) => other !== network && !isDeleting(other)).flatMap(heldBy);
-  const cidr = chooseRange({ cidr: requested, immutable: isImmutable(network), shared: isShared(network) }, held, config.ipamPools);
+  const cidr = chooseRange(
+    { cidr: requested, immutable: isImmutable(network), shared: isShared(network) },
+    held,
+    config.ipamPools,
+  );
   const updated = await client.replaceStatus(NetworkResource, { ...network, status: { cidr } });
   informers.for(NetworkResource).observe(updated);
   logger.info({ network: key, requested, cidr }, "range allocated");

@@ -27,7 +27,9 @@ export function offloadedPodIPController(context: ControllerContext): Controller
     },
   });
   controller.watch(pods);
-  controller.watch(ips, (ip) => (pods.get(`${ip.metadata.namespace}/${ip.metadata.name}`) ? [`${ip.metadata.namespace}/${ip.metadata.name}`] : []));
+  controller.watch(ips, (ip) =>
+    pods.get(`${ip.metadata.namespace}/${ip.metadata.name}`) ? [`${ip.metadata.namespace}/${ip.metadata.name}`] : [],
+  );
   return controller;
 }
 

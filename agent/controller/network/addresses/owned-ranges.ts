@@ -12,7 +12,9 @@ export function ownedRanges(networks: Informer<Network>, namespace: string): Own
   const pods = installed(networks, namespace, NetworkType.pod).map(({ status }) => status?.cidr);
   const external = installed(networks, namespace, NetworkType.external)[0]?.status?.cidr;
   const known = pods.filter((cidr) => cidr !== undefined);
-  return external === undefined || known.length === 0 || known.length < pods.length ? undefined : { pods: known, external };
+  return external === undefined || known.length === 0 || known.length < pods.length
+    ? undefined
+    : { pods: known, external };
 }
 
 /** The installation's Networks of one type, by name. */

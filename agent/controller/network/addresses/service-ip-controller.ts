@@ -33,7 +33,8 @@ export function serviceIPController(context: ControllerContext): Controller {
       if (!source) return;
       const present = ips.find(config.namespace, name);
       const address = source.services.list()[0]?.spec?.clusterIP;
-      if (address && address !== "None") await ensureIP(client, present, serviceIP(name, config.namespace, address, source.type));
+      if (address && address !== "None")
+        await ensureIP(client, present, serviceIP(name, config.namespace, address, source.type));
       else if (present && present.metadata.labels?.[Labels.ipType] === source.type) {
         await client.delete(IPResource, { name, namespace: config.namespace });
       }

@@ -47,7 +47,8 @@ export function internalFabricController(context: ControllerContext, lock: Lock)
         return;
       }
       // While the ranges are being chosen anew the former ones go on to work.
-      if (!isConfigured(configuration) || !gateway.status?.internalEndpoint?.ip || (present && isDeleting(present))) return;
+      if (!isConfigured(configuration) || !gateway.status?.internalEndpoint?.ip || (present && isDeleting(present)))
+        return;
       if (present) await update(present, gateway, configuration);
       else await lock.run(() => create(gateway, configuration, namespace, remote));
     },
@@ -68,10 +69,17 @@ export function internalFabricController(context: ControllerContext, lock: Lock)
 
   function gatewayOf(namespace: string, remote: string): Gateway | undefined {
     const all: Gateway[] = [...servers.inNamespace(namespace), ...clients.inNamespace(namespace)];
-    return all.find((gateway) => remoteClusterOf(gateway) === remote && !isDeleting(gateway) && gateway.status?.internalEndpoint);
+    return all.find(
+      (gateway) => remoteClusterOf(gateway) === remote && !isDeleting(gateway) && gateway.status?.internalEndpoint,
+    );
   }
 
-  async function create(gateway: Gateway, configuration: Configuration, namespace: string, name: string): Promise<void> {
+  async function create(
+    gateway: Gateway,
+    configuration: Configuration,
+    namespace: string,
+    name: string,
+  ): Promise<void> {
     if (await client.get(InternalFabricResource, { name, namespace })) return;
     const ip = await freeLinkAddress(context);
     if (!ip) return;
@@ -83,7 +91,10 @@ export function internalFabricController(context: ControllerContext, lock: Lock)
         labels: { [Labels.remoteClusterID]: name },
         ownerReferences: [ownerReference<Gateway>(type, gateway)],
       },
-      spec: { ...wantedSpec(gateway, configuration), interface: { node: { name: newInterfaceName() }, gateway: { ip } } },
+      spec: {
+        ...wantedSpec(gateway, configuration),
+        interface: { node: { name: newInterfaceName() }, gateway: { ip } },
+      },
     });
     fabrics.observe(await client.create(InternalFabricResource, fabric));
   }

@@ -35,7 +35,12 @@ export function internalNodeController(context: ControllerContext, lock: Lock): 
     if (isNews) yield keyOf(node);
   });
   controller.watch(internalNodes);
-  controller.watch(informers.for(NetworkResource), () => nodes.list().map(keyOf).filter((name) => !internalNodes.get(name)));
+  controller.watch(informers.for(NetworkResource), () =>
+    nodes
+      .list()
+      .map(keyOf)
+      .filter((name) => !internalNodes.get(name)),
+  );
   return controller;
 
   async function writeStatus(node: Node, internalNode: InternalNode): Promise<void> {

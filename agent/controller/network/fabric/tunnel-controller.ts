@@ -31,10 +31,16 @@ export function tunnelController(context: ControllerContext, lock: Lock): Contro
       const fabric = fabrics.get(key);
       if (!fabric || isDeleting(fabric)) return;
       const { name = "", namespace = "" } = fabric.metadata;
-      const wanted = new Map(nodes.list().filter((node) => !isDeleting(node)).map((node) => [geneveTunnelName(name, node.metadata.name ?? ""), node]));
+      const wanted = new Map(
+        nodes
+          .list()
+          .filter((node) => !isDeleting(node))
+          .map((node) => [geneveTunnelName(name, node.metadata.name ?? ""), node]),
+      );
       const present = tunnels.inNamespace(namespace).filter(({ spec }) => spec.internalFabricRef.name === name);
       for (const { metadata } of present) {
-        if (!wanted.has(metadata.name ?? "")) await client.delete(GeneveTunnelResource, { name: metadata.name ?? "", namespace });
+        if (!wanted.has(metadata.name ?? ""))
+          await client.delete(GeneveTunnelResource, { name: metadata.name ?? "", namespace });
         else wanted.delete(metadata.name ?? "");
       }
       if (wanted.size > 0) await lock.run(() => create(fabric, [...wanted.values()]));

@@ -51,7 +51,8 @@ export function gatewayController<G extends Gateway, W extends Workload>(
         }
         await copyStatus(context, kinds, gateway, workloads.get(keyOf(wish)));
       } catch (error) {
-        if (error instanceof TerminalError) recorder.warning(kinds.gateway, gateway, "GatewayNotMade", messageOf(error));
+        if (error instanceof TerminalError)
+          recorder.warning(kinds.gateway, gateway, "GatewayNotMade", messageOf(error));
         throw error;
       }
     },
@@ -110,7 +111,7 @@ function renderWorkload<G extends Gateway, W extends Workload>(
       ownerReferences: [ownerReference(kinds.gateway, gateway)],
     },
     spec: withServiceMetadata(rendered.spec, gateway.spec),
-  } as Workload;
+  };
 }
 
 function render(template: GatewayTemplateSpec, data: object, where: string): Workload {
@@ -124,10 +125,9 @@ function render(template: GatewayTemplateSpec, data: object, where: string): Wor
 /** There is one link between two clusters: of several gateways for one remote cluster the oldest counts. */
 function refuseSecond({ informers }: ControllerContext, gateway: Gateway, where: string): void {
   const remote = remoteClusterOf(gateway);
-  const others: Gateway[] = [
-    ...informers.for(SERVER.gateway).list(),
-    ...informers.for(CLIENT.gateway).list(),
-  ].filter((other) => !isDeleting(other) && remoteClusterOf(other) === remote && other.metadata.uid !== gateway.metadata.uid);
+  const others: Gateway[] = [...informers.for(SERVER.gateway).list(), ...informers.for(CLIENT.gateway).list()].filter(
+    (other) => !isDeleting(other) && remoteClusterOf(other) === remote && other.metadata.uid !== gateway.metadata.uid,
+  );
   const older = others.find((other) => age(other) < age(gateway));
   if (older) {
     const name = `${older.kind} ${older.metadata.namespace}/${older.metadata.name}`;

@@ -116,7 +116,7 @@ function renderNode(node: Node, dot: unknown, root: unknown): string {
 
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value as string | number | boolean);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** Evaluates one pipeline-free expression: a function with operands, or one operand. */
@@ -131,7 +131,7 @@ function evaluate(expression: string, dot: unknown, root: unknown): unknown {
 
 const FUNCTIONS: Record<string, (operands: unknown[]) => unknown> = {
   index: ([collection, ...keys]) => keys.reduce((value, key) => member(value, String(key as string)), collection),
-  len: ([value]) => (typeof value === "string" ? value.length : Object.keys((value ?? {}) as object).length),
+  len: ([value]) => (typeof value === "string" ? value.length : Object.keys(value ?? {}).length),
   eq: ([first, ...others]) => others.some((other) => other === first),
   ne: ([a, b]) => a !== b,
   not: ([value]) => isZero(value),
@@ -169,7 +169,10 @@ function operand(word: string, dot: unknown, root: unknown): unknown {
   if (word === "$") return root;
   const path = /^(\$?)((?:\.[A-Za-z_][A-Za-z0-9_]*)+)$/.exec(word);
   if (!path?.[2]) throw new Error(`template: "${word}" is not supported`);
-  return path[2].slice(1).split(".").reduce(member, path[1] ? root : dot);
+  return path[2]
+    .slice(1)
+    .split(".")
+    .reduce(member, path[1] ? root : dot);
 }
 
 /** A field by its Go name (`.LoadBalancerIP`), which differs from the JSON name (`loadBalancerIP`) in case only. */

@@ -16,7 +16,9 @@ export function keySecretName(
   labelled: readonly Secret[],
 ): string {
   if (gateway.secretRef) return gateway.secretRef;
-  const matching = labelled.filter(({ metadata }) => metadata?.labels?.[Labels.remoteClusterID] === gateway.remoteClusterID);
+  const matching = labelled.filter(
+    ({ metadata }) => metadata?.labels?.[Labels.remoteClusterID] === gateway.remoteClusterID,
+  );
   if (matching.length > 1) {
     const names = matching.map(({ metadata }) => metadata?.name).join(", ");
     throw new Error(`several key Secrets for cluster ${gateway.remoteClusterID}: ${names}; name one in spec.secretRef`);
@@ -31,7 +33,8 @@ export function keySecretProblem(secret: Secret, remoteClusterID: string): strin
     if (length !== 32) return `data.${field} must be 32 bytes, has ${length}`;
   }
   const owner = secret.metadata?.labels?.[Labels.remoteClusterID];
-  if (owner !== undefined && owner !== remoteClusterID) return `its label says cluster ${owner}, not ${remoteClusterID}`;
+  if (owner !== undefined && owner !== remoteClusterID)
+    return `its label says cluster ${owner}, not ${remoteClusterID}`;
   return undefined;
 }
 

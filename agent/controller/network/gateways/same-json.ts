@@ -1,7 +1,8 @@
 /** Equal whatever the order of fields. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
-  const defined = (value: object): [string, unknown][] => Object.entries(value).filter(([, member]) => member !== undefined);
+  const defined = (value: object): [string, unknown][] =>
+    Object.entries(value).filter(([, member]) => member !== undefined);
   const [left, right] = [defined(a), new Map(defined(b))];
   return left.length === right.size && left.every(([key, value]) => right.has(key) && sameJson(value, right.get(key)));
 }

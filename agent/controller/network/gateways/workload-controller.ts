@@ -1,5 +1,11 @@
 import type { Pod, Secret } from "kubernetes-types/core/v1";
-import { Finalizers, LabelValues, Labels, gatewayClusterRoleBindingName, gatewayResourceName } from "../../../api/index.js";
+import {
+  Finalizers,
+  LabelValues,
+  Labels,
+  gatewayClusterRoleBindingName,
+  gatewayResourceName,
+} from "../../../api/index.js";
 import {
   ClusterRoleBindingResource,
   Controller,
@@ -98,9 +104,11 @@ export function workloadController<G extends Gateway, W extends Workload>(
     const { name = "", namespace = "" } = workload.metadata;
     await client.delete(ClusterRoleBindingResource, { name: gatewayClusterRoleBindingName(namespace, name) });
     if (hasFinalizer(workload, Finalizers.gatewayClusterRoleBinding)) {
-      await removeFinalizer(client, kinds.workload, workload, Finalizers.gatewayClusterRoleBinding).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await removeFinalizer(client, kinds.workload, workload, Finalizers.gatewayClusterRoleBinding).catch(
+        (error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        },
+      );
     }
   }
 
@@ -151,7 +159,12 @@ export function workloadController<G extends Gateway, W extends Workload>(
   }
 
   /** For objects that are not watched: written once for each workload and each wish. */
-  async function applyOnce<T extends KubeObject>(what: string, type: ResourceType<T>, wish: T, owner: W): Promise<void> {
+  async function applyOnce<T extends KubeObject>(
+    what: string,
+    type: ResourceType<T>,
+    wish: T,
+    owner: W,
+  ): Promise<void> {
     const key = `${what}|${keyOf(wish)}`;
     const marker = { metadata: { uid: owner.metadata.uid } };
     if (applied.isCurrent(key, wish, marker)) return;
@@ -193,7 +206,9 @@ export function activePod(pods: readonly Pod[], gatewayName: string): Pod | unde
     .sort((a, b) => (b.metadata?.creationTimestamp ?? "").localeCompare(a.metadata?.creationTimestamp ?? ""))[0];
 }
 
-function readiness(node: { status?: { conditions?: { type: string; status: string }[]; addresses?: object[] } }): object {
+function readiness(node: {
+  status?: { conditions?: { type: string; status: string }[]; addresses?: object[] };
+}): object {
   const { conditions = [], addresses = [] } = node.status ?? {};
   return { ready: conditions.find(({ type }) => type === "Ready")?.status, addresses };
 }

@@ -2,13 +2,7 @@ import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Secret, Service, ServiceAccount } from "kubernetes-types/core/v1";
 import type { ObjectMeta } from "kubernetes-types/meta/v1";
 import type { ClusterRoleBinding } from "kubernetes-types/rbac/v1";
-import {
-  LabelValues,
-  Labels,
-  Names,
-  gatewayClusterRoleBindingName,
-  gatewayResourceName,
-} from "../../../api/index.js";
+import { LabelValues, Labels, Names, gatewayClusterRoleBindingName, gatewayResourceName } from "../../../api/index.js";
 import { ownerReference } from "../../../runtime/index.js";
 import { keySecretLabels, newKeyPair } from "./key-secret.js";
 import { remoteClusterOf, type GatewayKinds, type Gateway, type Workload } from "./kinds.js";
@@ -47,7 +41,11 @@ export class WorkloadManifests<G extends Gateway, W extends Workload> {
   /** A new key pair, under the name of generated ones. */
   keySecret(): Secret {
     const labels = { ...this.labels(), ...keySecretLabels(remoteClusterOf(this.workload) ?? "") };
-    return { metadata: { ...this.owned, name: gatewayResourceName(this.name), labels }, type: "Opaque", data: newKeyPair() };
+    return {
+      metadata: { ...this.owned, name: gatewayResourceName(this.name), labels },
+      type: "Opaque",
+      data: newKeyPair(),
+    };
   }
 
   deployment(): Deployment {

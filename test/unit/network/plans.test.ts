@@ -1,0 +1,242 @@
+import { expect } from "chai";
+import { fabricLinks, fabricRouting, fabricRuleset } from "../../../agent/fabric/plan.js";
+import { collectFabricState } from "../../../agent/fabric/collect-state.js";
+import { collectState } from "../../../agent/gateway/collect-state.js";
+import { parseGatewayArguments } from "../../../agent/gateway/arguments.js";
+import { gatewayLinks, gatewayRouting } from "../../../agent/gateway/routing.js";
+import { gatewayRuleset } from "../../../agent/gateway/ruleset.js";
+import {
+  disjointRanges,
+  hardwareAddress,
+  routeCommands,
+  ruleCommands,
+  vxlanCommands,
+} from "../../../agent/net/index.js";
+import {
+  ConfigurationResource,
+  GeneveTunnelResource,
+  IPResource,
+  InternalFabricResource,
+  InternalNodeResource,
+} from "../../../agent/api/index.js";
+
+const args = parseGatewayArguments(
+  [
+    "--name=b",
+    "--namespace=t",
+    "--remote-cluster-id=b",
+    "--gateway-uid=u",
+    "--mode=client",
+    "--mtu=1340",
+    "--endpoint-addresses=192.0.2.1,",
+  ],
+  { NODE_NAME: "n1" },
+);
+
+const configuration = ConfigurationResource.build({
+  metadata: { name: "b", namespace: "t" },
+  spec: {
+    local: { cidr: { pod: ["10.244.0.0/16"], external: ["10.70.0.0/16"] } },
+    remote: { cidr: { pod: ["10.244.0.0/16", "10.9.0.0/16"], external: ["10.70.0.0/16"] } },
+  },
+  status: { remote: { cidr: { pod: ["10.71.0.0/16", "10.9.0.0/16"], external: ["10.68.0.0/16"] } } },
+});
+
+const fabric = InternalFabricResource.build({
+  metadata: { name: "b", namespace: "t" },
+  spec: {
+    mtu: 1340,
+    gatewayIP: "10.244.0.9",
+    remoteCIDRs: ["10.71.0.0/16", "10.68.0.0/16"],
+    interface: { node: { name: "liqo.gggggggggg" }, gateway: { ip: "10.80.0.3" } },
+  },
+});
+
+const tunnel = (node: string, id: number) =>
+  GeneveTunnelResource.build({
+    metadata: { name: `b-${node}`, namespace: "t" },
+    spec: { id, internalFabricRef: { name: "b" }, internalNodeRef: { name: node } },
+  });
+
+const internalNode = (name: string, ip: string, address: string) =>
+  InternalNodeResource.build({
+    metadata: { name },
+    spec: { interface: { gateway: { name: `liqo.${name}` }, node: { ip } } },
+    status: { nodeIP: { local: address, remote: address } },
+  });
+
+const ip = (lent: string, target: string, labels = {}) =>
+  IPResource.build({ metadata: { name: lent, namespace: "x", labels }, spec: { ip: target }, status: { ip: lent } });
+
+const state = collectState(args, {
+  configuration,
+  fabric,
+  tunnels: [tunnel("n2", 2), tunnel("n1", 1), tunnel("gone", 3)],
+  internalNodes: [internalNode("n1", "10.80.0.1", "192.0.2.11"), internalNode("n2", "10.80.0.2", "192.0.2.12")],
+  nodes: [
+    { metadata: { name: "n1" }, spec: { podCIDRs: ["10.244.1.0/24", "fd00::/64"] } },
+    { metadata: { name: "n2" } },
+  ],
+  ips: [
+    ip("10.70.0.4", "198.51.100.9"),
+    ip("10.70.0.5", "10.244.2.7"),
+    ip("10.70.0.6", "192.0.2.1", { "networking.liqo.io/host-unreachable": "true" }),
+    ip("10.99.0.1", "192.0.2.1"),
+  ],
+  podAddresses: (node) => (node === "n2" ? ["10.244.2.7"] : []),
+});
+
+describe("what a gateway does, from custom resources", () => {
+  it("knows its nodes, its mappings and its pairs of ranges", () => {
+    expect(state.nodes.map(({ name, pods, isOwn }) => [name, pods, isOwn])).to.deep.equal([
+      ["n1", ["10.244.1.0/24"], true],
+      ["n2", ["10.244.2.7"], false],
+    ]);
+    expect(state.mappings).to.deep.equal([
+      { lent: "10.70.0.4", target: "198.51.100.9" },
+      { lent: "10.70.0.5", target: "10.244.2.7" },
+    ]);
+    expect(state.remote.pods).to.have.length(2);
+  });
+
+  it("links, routes and rules", () => {
+    expect(gatewayLinks(state)[0]).to.deep.include({
+      name: "liqo.n1",
+      id: 1,
+      remote: "192.0.2.11",
+      peerAddress: "10.80.0.1",
+    });
+    const { rules, tables } = gatewayRouting(state);
+    expect(rules.map(({ incoming }) => incoming)).to.deep.equal(["liqo-tunnel", "liqo.n1", "liqo.n2"]);
+    expect(
+      tables[0]?.routes.map(({ destination, device, blackhole }) => [destination, device ?? blackhole]),
+    ).to.deep.equal([
+      ["10.80.0.1", "liqo.n1"],
+      ["10.80.0.2", "liqo.n2"],
+      ["10.244.1.0/24", "liqo.n1"],
+      ["10.244.2.7", "liqo.n2"],
+      ["198.51.100.9", "liqo.n1"],
+      ["default", true],
+    ]);
+    expect(tables[1]?.routes.map(({ destination }) => destination)).to.deep.equal([
+      "10.244.0.0/16",
+      "10.9.0.0/16",
+      "10.70.0.0/16",
+      "default",
+    ]);
+  });
+
+  it("translates only what differs", () => {
+    const text = gatewayRuleset(state);
+    expect(text).to.contain('iifname "liqo.*" ip daddr 10.71.0.0/16 dnat ip prefix to 10.244.0.0/16');
+    expect(text).to.contain('iifname "liqo-tunnel" ip saddr 10.70.0.0/16 snat ip prefix to 10.68.0.0/16');
+    expect(text).not.to.contain("prefix to 10.9.0.0");
+    expect(text).to.contain('iifname "liqo.*" oifname "liqo-tunnel" ip saddr != { 10.244.0.0/16 } snat to 10.70.0.0');
+    expect(text).to.contain("dnat to ip daddr map { 10.70.0.4 : 198.51.100.9, 10.70.0.5 : 10.244.2.7 }");
+  });
+
+  it("lets nothing pass before the ranges are known", () => {
+    const empty = collectState(args, { tunnels: [], internalNodes: [], nodes: [], ips: [], podAddresses: () => [] });
+    expect(gatewayRuleset(empty)).to.match(/\n\s*counter name "foreign-source" drop/);
+    expect(gatewayRouting(empty).tables.map(({ routes }) => routes.length)).to.deep.equal([1, 1]);
+  });
+
+  it("refuses wrong arguments by name", () => {
+    expect(() => parseGatewayArguments(["--name=b"])).to.throw("--namespace is required");
+    const some = ["--name=b", "--namespace=t", "--remote-cluster-id=b", "--gateway-uid=u"];
+    expect(() => parseGatewayArguments([...some, "--mode=both"])).to.throw('--mode: "both"');
+    expect(() => parseGatewayArguments([...some, "--mode=server", "--mtu=70000"])).to.throw("--mtu");
+  });
+});
+
+describe("what a node does, from custom resources", () => {
+  const objects = {
+    internalNode: internalNode("n1", "10.80.0.1", "192.0.2.11"),
+    fabrics: [fabric],
+    tunnels: [tunnel("n1", 1)],
+    podNetworks: [],
+    ips: [],
+  };
+
+  it("links, routes and rules", () => {
+    const node = collectFabricState(objects);
+    if (!node) throw new Error("nothing to do");
+    expect(fabricLinks(node)[0]).to.deep.include({
+      name: "liqo.gggggggggg",
+      id: 1,
+      remote: "10.244.0.9",
+      side: "node",
+    });
+    expect(fabricRouting(node).tables[0]?.routes[0]).to.deep.equal({
+      destination: "10.71.0.0/16",
+      via: "10.80.0.3",
+      device: "liqo.gggggggggg",
+      source: "10.80.0.1",
+    });
+    expect(fabricRuleset({ ...node, pods: ["10.244.0.0/16"] })).to.contain("snat ip prefix to 10.244.0.0/16");
+  });
+
+  it("does nothing without gateways", () => {
+    expect(collectFabricState({ ...objects, fabrics: [] })).to.equal(undefined);
+    expect(collectFabricState({ ...objects, internalNode: undefined })).to.equal(undefined);
+  });
+});
+
+describe("differences between what is and what should be", () => {
+  const link = {
+    name: "liqo.x",
+    id: 0x010203,
+    remote: "192.0.2.1",
+    mtu: 1340,
+    side: "node" as const,
+    address: "10.80.0.1",
+    peerAddress: "10.80.0.3",
+  };
+  const present = {
+    links: [
+      {
+        ifname: "liqo.x",
+        mtu: 1340,
+        address: hardwareAddress(link.id, "node"),
+        flags: ["UP"],
+        linkinfo: { info_data: { id: link.id, remote: "192.0.2.1", port: 6091 } },
+      },
+    ],
+    addresses: [{ ifname: "liqo.x", addr_info: [{ family: "inet", local: "10.80.0.1", prefixlen: 32 }] }],
+    neighbours: [{ dst: "10.80.0.3", dev: "liqo.x", lladdr: "02:6c:01:01:02:03" }],
+  };
+
+  it("of links", () => {
+    expect(vxlanCommands([link], present)).to.deep.equal([]);
+    expect(vxlanCommands([{ ...link, mtu: 1400 }], present)).to.deep.equal(["link set dev liqo.x mtu 1400"]);
+    expect(vxlanCommands([{ ...link, remote: "192.0.2.9" }], present)[0]).to.equal("link del dev liqo.x");
+    expect(vxlanCommands([], present)).to.deep.equal(["link del dev liqo.x"]);
+    expect(vxlanCommands([link], { links: [], addresses: [], neighbours: [] })).to.have.length(4);
+  });
+
+  it("of routes", () => {
+    const routes = [{ destination: "10.71.0.0/16", via: "10.80.0.3", device: "liqo.x", source: "10.80.0.1" }];
+    const there = [{ dst: "10.71.0.0/16", gateway: "10.80.0.3", dev: "liqo.x", prefsrc: "10.80.0.1" }];
+    expect(routeCommands(7, routes, there)).to.deep.equal([]);
+    expect(routeCommands(7, [], there)).to.deep.equal(["route del 10.71.0.0/16 table 7"]);
+    expect(routeCommands(7, [{ destination: "default", blackhole: true }], [])).to.deep.equal([
+      "route replace blackhole default table 7 proto 76",
+    ]);
+  });
+
+  it("of rules, leaving others' alone", () => {
+    const others = { priority: 480, table: "27753" };
+    const ours = { ...others, protocol: "76" };
+    expect(ruleCommands([{ priority: 480, table: 27753 }], [ours])).to.deep.equal([]);
+    expect(ruleCommands([], [others])).to.deep.equal([]);
+    expect(ruleCommands([{ priority: 480, table: 27753 }], [ours, ours])).to.have.length(1);
+    expect(ruleCommands([], [ours])).to.deep.equal(["rule del priority 480 lookup 27753 protocol 76"]);
+  });
+
+  it("ranges within others are left out of sets", () => {
+    expect(disjointRanges(["10.0.0.0/8", "10.1.0.0/16", "10.0.0.0/8", "192.0.2.0/24"])).to.deep.equal([
+      "10.0.0.0/8",
+      "192.0.2.0/24",
+    ]);
+  });
+});

@@ -1,0 +1,165 @@
+import { expect } from "chai";
+import {
+  ConfigurationResource,
+  ConnectionResource,
+  GatewayServerResource,
+  NetworkResource,
+  type GatewayServer,
+} from "../../../agent/api/index.js";
+import type { Failures } from "../../../provider/framework/index.js";
+import { checkGateways } from "../../../provider/resources/network-link/check.js";
+import { judgeMapping } from "../../../provider/resources/network-link/configure.js";
+import { orient } from "../../../provider/resources/network-link/connect.js";
+import type { LinkEnds } from "../../../provider/resources/network-link/ends.js";
+import { judgeConnection, judgeEndpoint } from "../../../provider/resources/network-link/gateways.js";
+import {
+  configurationManifest,
+  gatewayClientManifest,
+  gatewayServerManifest,
+} from "../../../provider/resources/network-link/manifests.js";
+import { linkOptions } from "../../../provider/resources/network-link/options.js";
+import { judgeRanges } from "../../../provider/resources/network-link/ranges.js";
+import { networkLinkInputs } from "../../../provider/resources/network-link/schema.js";
+import { directionManager, isUsedByReverse, linkAnnotation } from "../../../provider/resources/network-link/users.js";
+
+const end = { remoteId: "b", namespace: "liqo-tenant-b", agentNamespace: "liqo" };
+const options = (inputs: object = {}) => linkOptions(networkLinkInputs.parse(inputs));
+
+describe("NetworkLink", () => {
+  it("has the defaults of Liqo's command line", () => {
+    const { mtu, location, server } = options();
+    expect({ mtu, location, type: server.type, port: server.port }).to.deep.equal({
+      mtu: 1340,
+      location: "Provider",
+      type: "LoadBalancer",
+      port: 51840,
+    });
+    expect(networkLinkInputs.safeParse({ mtu: 1200 }).success).to.equal(false);
+  });
+
+  it("writes the manifests that a person would", () => {
+    expect(configurationManifest(end, { pod: ["10.1.0.0/16"], external: ["10.70.0.0/16"] })).to.deep.equal({
+      apiVersion: "networking.liqo.io/v1beta1",
+      kind: "Configuration",
+      metadata: { name: "b", namespace: "liqo-tenant-b", labels: { "liqo.io/remote-cluster-id": "b" } },
+      spec: { remote: { cidr: { pod: ["10.1.0.0/16"], external: ["10.70.0.0/16"] } } },
+    });
+    const server = gatewayServerManifest(end, options({ gatewayServer: { type: "NodePort", nodePort: 30742 } }));
+    expect(server.spec).to.deep.equal({
+      mtu: 1340,
+      endpoint: { port: 51840, serviceType: "NodePort", nodePort: 30742 },
+      serverTemplateRef: {
+        apiVersion: "networking.liqo.io/v1beta1",
+        kind: "WgGatewayServerTemplate",
+        name: "wireguard-server",
+        namespace: "liqo",
+      },
+    });
+    const behindNat = options({ gatewayClient: { address: "vpn.example.com" } });
+    const client = gatewayClientManifest(end, behindNat, { addresses: ["1.2.3.4"], port: 30742, protocol: "UDP" });
+    expect(client.spec.endpoint).to.deep.equal({ addresses: ["vpn.example.com"], port: 30742, protocol: "UDP" });
+  });
+
+  it("refuses options that the type of Service does not know", () => {
+    const found: string[] = [];
+    const failures = { add: (path: string) => found.push(path) } as unknown as Failures;
+    checkGateways(
+      { gatewayServer: { type: "NodePort", loadBalancerIP: "1.2.3.4", port: 1, templateName: "t" } },
+      failures,
+    );
+    checkGateways({ gatewayServer: { type: "ClusterIP", nodePort: 3, port: 1, templateName: "t" } }, failures);
+    expect(found).to.deep.equal(["gatewayServer.loadBalancerIP", "gatewayServer.nodePort"]);
+  });
+
+  it("reads ranges once every Network has one", () => {
+    const network = (type: string, cidr?: string) =>
+      NetworkResource.build({
+        metadata: { name: type, labels: { "ipam.liqo.io/network-type": type } },
+        spec: { cidr: cidr ?? "10.0.0.0/16" },
+        status: { cidr },
+      });
+    expect(judgeRanges([network("pod-cidr", "10.1.0.0/16"), network("external-cidr", "10.70.0.0/16")])).to.deep.equal({
+      done: { pod: ["10.1.0.0/16"], external: ["10.70.0.0/16"] },
+    });
+    expect(judgeRanges([network("pod-cidr", "10.1.0.0/16")])).to.have.property("waiting");
+    expect(judgeRanges([network("pod-cidr"), network("external-cidr", "10.70.0.0/16")])).to.have.property("waiting");
+  });
+
+  it("takes a mapping when it is complete and of this generation", () => {
+    const configuration = (status: object, observedGeneration = 2) => {
+      const condition = {
+        type: "NetworkCIDRsConfigured",
+        status: "True" as const,
+        observedGeneration,
+        lastTransitionTime: "",
+        reason: "x",
+        message: "",
+      };
+      const spec = { remote: { cidr: { pod: ["10.1.0.0/16"], external: ["10.70.0.0/16"] } } };
+      return ConfigurationResource.build({
+        metadata: { name: "b" },
+        spec,
+        status: { ...status, conditions: [condition] },
+      });
+    };
+    const mapped = { remote: { cidr: { pod: ["10.60.0.0/16"], external: ["10.71.0.0/16"] } } };
+    expect(judgeMapping(configuration(mapped), 2)).to.deep.equal({
+      done: { pod: ["10.60.0.0/16"], external: ["10.71.0.0/16"] },
+    });
+    expect(judgeMapping(configuration(mapped, 1), 2)).to.have.property("waiting");
+    expect(judgeMapping(configuration({ remote: { cidr: { pod: ["10.60.0.0/16"] } } }), 2)).to.have.property("waiting");
+  });
+
+  it("takes an endpoint when it has an address and the wanted port", () => {
+    const server = (addresses: string[], port: number, nodePort?: number): GatewayServer =>
+      GatewayServerResource.build({
+        metadata: { name: "b" },
+        spec: { endpoint: { port: 51840, serviceType: "NodePort", nodePort } },
+        status: { endpoint: { addresses, port } },
+      });
+    expect(judgeEndpoint(server(["1.2.3.4"], 30000))).to.have.nested.property("done.port", 30000);
+    expect(judgeEndpoint(server([""], 30000))).to.have.property("waiting");
+    expect(judgeEndpoint(server(["1.2.3.4"], 30000, 30001))).to.have.property("waiting");
+    const balanced = GatewayServerResource.build({
+      metadata: { name: "b" },
+      spec: { endpoint: { port: 51840, serviceType: "LoadBalancer" } },
+    });
+    expect(judgeEndpoint(balanced)).to.have.property("waiting").that.contains("set gatewayServer.type to NodePort");
+  });
+
+  it("is connected when the Connection says so", () => {
+    const connection = (value: string) =>
+      ConnectionResource.build({
+        metadata: { name: "gw-b" },
+        spec: { type: "Client", gatewayRef: {} },
+        status: { value },
+      });
+    expect(judgeConnection([connection("Connected")])).to.deep.equal({ done: "Connected" });
+    expect(judgeConnection([connection("Error")]))
+      .to.have.property("waiting")
+      .that.contains("UDP port");
+    expect(judgeConnection([])).to.have.property("waiting");
+  });
+
+  it("uses the other direction's gateways where there are some", () => {
+    const ends = { consumer: { side: "consumer" }, provider: { side: "provider" } } as LinkEnds;
+    const gateway = { metadata: {}, spec: {} } as GatewayServer;
+    expect(orient(ends, { consumer: {}, provider: {} }, "Provider").server.end.side).to.equal("provider");
+    expect(orient(ends, { consumer: {}, provider: {} }, "Consumer").server.end.side).to.equal("consumer");
+    expect(orient(ends, { consumer: { server: gateway }, provider: {} }, "Provider").server.end.side).to.equal(
+      "consumer",
+    );
+    expect(orient(ends, { consumer: {}, provider: { server: gateway } }, "Provider").server.end.side).to.equal(
+      "provider",
+    );
+  });
+
+  it("marks which direction uses it, each as a manager of its own", () => {
+    const forward = { side: "consumer", clusterId: "a", remoteId: "b" } as const;
+    const reverse = { side: "provider", clusterId: "a", remoteId: "b" } as const;
+    expect(directionManager(forward)).to.equal("pulumi-liqo/a");
+    expect(directionManager(reverse)).to.equal("pulumi-liqo/b");
+    expect(isUsedByReverse(forward, { [linkAnnotation(forward)]: "true" })).to.equal(false);
+    expect(isUsedByReverse(forward, { [linkAnnotation(reverse)]: "true" })).to.equal(true);
+  });
+});

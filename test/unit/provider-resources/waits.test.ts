@@ -1,0 +1,141 @@
+import { expect } from "chai";
+import { ConfigMapResource, KubeError, type KubeClient, type WatchEvent } from "../../../agent/runtime/index.js";
+import type { ConfigMap } from "kubernetes-types/core/v1";
+import {
+  concurrently,
+  Refused,
+  waitFor,
+  waitUntilGone,
+  type Progress,
+  type Verdict,
+} from "../../../provider/waits/index.js";
+
+function progress(milliseconds = 2_000, signal = new AbortController().signal): Progress & { lines: string[] } {
+  const lines: string[] = [];
+  return {
+    lines,
+    status: (line) => lines.push(line),
+    log: () => undefined,
+    signal,
+    deadline: Date.now() + milliseconds,
+  };
+}
+
+/** A cluster with one ConfigMap at most, whose values come one after another. */
+function clusterOf(values: (string | undefined)[], options: { watch?: boolean } = {}): KubeClient {
+  const queue = [...values];
+  const object = (value: string): ConfigMap => ({ metadata: { name: "x", namespace: "n" }, data: { value } });
+  const client = {
+    cluster: "test",
+    list: () => {
+      const value = queue.shift();
+      return Promise.resolve({ metadata: { resourceVersion: "1" }, items: value === undefined ? [] : [object(value)] });
+    },
+    get: () => Promise.resolve(queue.length > 0 ? object(queue.shift() ?? "") : undefined),
+    async *watch(_type: unknown, { signal }: { signal: AbortSignal }): AsyncGenerator<WatchEvent<ConfigMap>> {
+      if (options.watch === false) throw new KubeError("no", 403, "Forbidden", "test");
+      while (queue.length > 0) {
+        const value = queue.shift();
+        await Promise.resolve();
+        if (value === undefined) yield { type: "DELETED", object: object("") };
+        else yield { type: "MODIFIED", object: object(value) };
+      }
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    },
+  };
+  return client as unknown as KubeClient;
+}
+
+const wanted =
+  (value: string) =>
+  ([found]: ConfigMap[]): Verdict<string> => {
+    const current = found?.data?.["value"];
+    if (current === "bad") return { failed: "it is bad" };
+    return current === value ? { done: value } : { waiting: `it is ${current ?? "absent"}` };
+  };
+
+const request = (client: KubeClient, value: string) => ({
+  client,
+  type: ConfigMapResource,
+  namespace: "n",
+  name: "x",
+  what: "the value",
+  judge: wanted(value),
+});
+
+describe("waiting", () => {
+  it("ends with the first change that fits, by list or by watch", async () => {
+    expect(await waitFor(progress(), request(clusterOf(["b"]), "b"))).to.equal("b");
+    expect(await waitFor(progress(), request(clusterOf([undefined, "a", "b"]), "b"))).to.equal("b");
+  });
+
+  it("looks again and again where watching is not allowed", async () => {
+    expect(await waitFor(progress(), request(clusterOf(["a", "b"], { watch: false }), "b"))).to.equal("b");
+  });
+
+  it("says what it waited for, the last state and the cause when time is over", async () => {
+    const waiting = waitFor(progress(60), {
+      ...request(clusterOf(["a"]), "b"),
+      explain: () => Promise.resolve("the moon"),
+    });
+    const error = await waiting.catch((e: unknown) => e);
+    expect(String(error)).to.match(/cluster test: waited 1 s in vain for the value: it is a; the moon/);
+  });
+
+  it("ends at once when refused, or cancelled", async () => {
+    const refused = await waitFor(progress(), request(clusterOf(["a", "bad"]), "b")).catch((e: unknown) => e);
+    expect(refused).to.be.instanceOf(Refused);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 20);
+    const started = Date.now();
+    const cancelled = await waitFor(progress(5_000, controller.signal), request(clusterOf(["a"]), "b")).catch(
+      (e: unknown) => e,
+    );
+    expect(String(cancelled)).to.contain("cancelled while waiting for the value");
+    expect(Date.now() - started).to.be.lessThan(500);
+  });
+
+  it("throws what no retry can mend", async () => {
+    const client = { cluster: "test", list: () => Promise.reject(new KubeError("gone", 404, "NotFound", "test")) };
+    const error = await waitFor(progress(), request(client as unknown as KubeClient, "b")).catch((e: unknown) => e);
+    expect(error).to.be.instanceOf(KubeError);
+  });
+
+  it("waits for the end of an object", async () => {
+    await waitUntilGone(progress(), clusterOf(["a", undefined]), ConfigMapResource, { namespace: "n", name: "x" });
+  });
+});
+
+describe("side by side", () => {
+  it("ends everything with the first failure, which it throws", async () => {
+    let isStopped = false;
+    const running = concurrently(progress(), async (scope) => {
+      const slow = scope.start(
+        (inner) =>
+          new Promise((_resolve, reject) =>
+            inner.signal.addEventListener("abort", () => {
+              isStopped = true;
+              reject(new Error("stopped"));
+            }),
+          ),
+      );
+      void scope.start(() => Promise.reject(new Error("broken")));
+      await slow;
+    });
+    const error = await running.catch((e: unknown) => e);
+    expect(String(error)).to.contain("broken");
+    expect(isStopped).to.equal(true);
+  });
+
+  it("waits for work that was not asked for, too", async () => {
+    let isDone = false;
+    await concurrently(progress(), (scope) => {
+      void scope.start(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        isDone = true;
+      });
+      return Promise.resolve();
+    });
+    expect(isDone).to.equal(true);
+  });
+});
