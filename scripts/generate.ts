@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { registry } from "../provider/resources/index.js";
 import { packageSchema } from "../provider/schema/package-schema.js";
 import { VERSION } from "../provider/version.js";
+import { referencePage, type ReferenceSchema } from "./reference.js";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const run = promisify(execFile);
@@ -14,10 +15,13 @@ const run = promisify(execFile);
 /** Files by their path below the repository. */
 type Files = Map<string, string>;
 
-/** provider/schema.json and the SDKs, as the definitions in provider/resources make them. */
+/** provider/schema.json, the reference page and the SDKs, as the definitions in provider/resources make them. */
 async function generate(): Promise<Files> {
   const schema = `${JSON.stringify(packageSchema(registry, VERSION), null, 2)}\n`;
-  const files: Files = new Map([["provider/schema.json", schema]]);
+  const files: Files = new Map([
+    ["provider/schema.json", schema],
+    ["docs/reference.md", referencePage(JSON.parse(schema) as ReferenceSchema)],
+  ]);
   const folder = await mkdtemp(path.join(os.tmpdir(), "pulumi-liqo-sdk-"));
   try {
     const schemaFile = path.join(folder, "schema.json");
@@ -57,8 +61,10 @@ async function committed(): Promise<Files> {
   const files: Files = new Map();
   for (const [name, content] of await readAll(path.join(root, "sdk", "nodejs")))
     files.set(`sdk/nodejs/${name}`, content);
-  const schema = await readFile(path.join(root, "provider", "schema.json"), "utf8").catch(() => undefined);
-  if (schema !== undefined) files.set("provider/schema.json", schema);
+  for (const name of ["provider/schema.json", "docs/reference.md"]) {
+    const content = await readFile(path.join(root, name), "utf8").catch(() => undefined);
+    if (content !== undefined) files.set(name, content);
+  }
   return files;
 }
 

@@ -10,7 +10,9 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const stamp = path.join(root, "node_modules", ".installed-lock");
 
 function ensureDependencies() {
-  const lock = createHash("sha256").update(readFileSync(path.join(root, "package-lock.json"))).digest("hex");
+  const lock = createHash("sha256")
+    .update(readFileSync(path.join(root, "package-lock.json")))
+    .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
   const started = Date.now();
   process.stderr.write("Installing npm dependencies...\n");
@@ -34,7 +36,10 @@ if (major < 20 || (major === 20 && minor < 19)) {
 ensureDependencies();
 
 const [program, ...args] = process.argv.slice(2);
-const child = spawn(process.execPath, ["--import", "tsx", path.join(root, program), ...args], { cwd: root, stdio: "inherit" });
+const child = spawn(process.execPath, ["--import", "tsx", path.join(root, program), ...args], {
+  cwd: root,
+  stdio: "inherit",
+});
 // The terminal sends Ctrl-C to the whole group: the program decides how it ends, this shim only passes its outcome on.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => process.exit(code ?? (signal ? 130 : 1)));

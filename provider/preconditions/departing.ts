@@ -1,8 +1,11 @@
 import { Names } from "../../agent/api/index.js";
-import { isUnreachable, messageOf, type KubeClient } from "../../agent/runtime/index.js";
+import { messageOf, type KubeClient } from "../../agent/runtime/index.js";
 import type { CallContext, ClusterArgs } from "../framework/index.js";
-import { findAgent } from "./agent.js";
+import { findAgent, type InstalledAgent } from "./agent.js";
 import type { PairArgs, Peer, Side } from "./pair.js";
+
+/** Does for one run what the property forceUnreachable does. */
+const FORCE_VARIABLE = "PULUMI_LIQO_FORCE_UNREACHABLE";
 
 /** A pair that is being taken apart: a side that is lost for good is absent. */
 export interface DepartingPair {
@@ -33,9 +36,10 @@ export async function openDeparting(
   id: string,
 ): Promise<DepartingPair> {
   const { consumerId, providerId } = splitPairId(id);
+  const force = args.forceUnreachable === true || process.env[FORCE_VARIABLE] === "true";
   const [consumer, provider] = await Promise.all([
-    reach(context, "consumer", args.consumer, consumerId, args.forceUnreachable),
-    reach(context, "provider", args.provider, providerId, args.forceUnreachable),
+    reach(context, "consumer", args.consumer, consumerId, force),
+    reach(context, "provider", args.provider, providerId, force),
   ]);
   if (!consumer && !provider) {
     context.log(
@@ -51,27 +55,31 @@ async function reach(
   side: Side,
   args: ClusterArgs | undefined,
   expected: string,
-  forceUnreachable = false,
+  forceUnreachable: boolean,
 ): Promise<Peer | undefined> {
+  let client: KubeClient;
+  let agent: InstalledAgent | undefined;
   try {
-    return await open(context, side, args, expected);
+    client = await context.client(args);
+    agent = await findAgent(client, context.signal);
   } catch (error) {
-    if (!isUnreachable(error) || context.signal.aborted) throw error;
-    if (!forceUnreachable) {
-      throw new Error(
-        `${side}: ${messageOf(error)}. If the cluster is gone for good, set forceUnreachable to true, run pulumi up and destroy again: ` +
-          "the other cluster is then cleaned alone",
-        { cause: error },
-      );
-    }
+    if (context.signal.aborted) throw error;
+    if (!forceUnreachable) throw unreachable(side, error);
     context.log("warning", `${side}: cluster ${expected} cannot be reached and is left out, as forceUnreachable asks`);
     return undefined;
   }
+  return departing(side, client, agent, expected);
 }
 
-async function open(context: CallContext, side: Side, args: ClusterArgs | undefined, expected: string): Promise<Peer> {
-  const client: KubeClient = await context.client(args);
-  const agent = await findAgent(client, context.signal);
+function unreachable(side: Side, error: unknown): Error {
+  return new Error(
+    `${side}: ${messageOf(error)}. If the cluster is gone for good, run pulumi destroy with ${FORCE_VARIABLE}=true in the environment, or set ` +
+      "forceUnreachable to true and run pulumi up before: the other cluster is then cleaned alone",
+    { cause: error },
+  );
+}
+
+function departing(side: Side, client: KubeClient, agent: InstalledAgent | undefined, expected: string): Peer {
   if (agent && agent.clusterId !== expected) {
     throw new Error(
       `${side}: the kubeconfig leads to the cluster ${agent.clusterId}, but this resource was made for ${expected}: nothing was deleted`,

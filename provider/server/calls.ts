@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { ClusterArgs } from "../framework/cluster-args.js";
 import type { CallContext, Severity } from "../framework/context.js";
@@ -35,6 +36,8 @@ export class Call implements CallContext {
     this.urn = options.urn;
     this.name = options.name;
     this.signal = this.abort.signal;
+    // Every request of the call listens to it: their number is no sign of a leak.
+    setMaxListeners(0, this.signal);
     this.deadline = Date.now() + options.timeoutSeconds * 1000;
     this.redaction.add(config.kubeconfig);
     // setTimeout fires at once beyond 2^31 ms.

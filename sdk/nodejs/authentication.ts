@@ -56,7 +56,7 @@ export class Authentication extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
@@ -151,7 +151,7 @@ export interface AuthenticationArgs {
      */
     consumer?: pulumi.Input<inputs.ClusterArgs>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**

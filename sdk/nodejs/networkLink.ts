@@ -64,7 +64,7 @@ export class NetworkLink extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly endpoint: pulumi.Output<outputs.GatewayEndpoint>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
@@ -161,7 +161,7 @@ export interface NetworkLinkArgs {
      */
     disableSharingKeys?: pulumi.Input<boolean>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**

@@ -136,7 +136,7 @@ export interface PeeringArgs {
      */
     createVirtualNode?: pulumi.Input<boolean>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**

@@ -68,7 +68,7 @@ export class ResourceSlice extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
@@ -169,7 +169,7 @@ export interface ResourceSliceArgs {
      */
     createVirtualNode?: pulumi.Input<boolean>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**

@@ -10,6 +10,7 @@ import {
   Labels,
   NetworkResource,
   WgGatewayServerResource,
+  WgGatewayServerTemplateResource,
 } from "../../../agent/api/index.js";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import type { Startable } from "../../../agent/controller/context.js";
@@ -76,7 +77,7 @@ describe("network controllers on a real API server", function () {
       await client.create(NetworkResource, network);
     const image = { image: "example/agent:1", imagePullPolicy: "IfNotPresent" as const, imagePullSecrets: [] };
     const [serverTemplate] = gatewayTemplateManifests({ namespace: NAMESPACE, ...image });
-    await client.create({ ...NetworkResource, ...TEMPLATE_TYPE }, serverTemplate);
+    await client.create(WgGatewayServerTemplateResource, serverTemplate);
   });
 
   after(async () => {
@@ -268,13 +269,6 @@ describe("network controllers on a real API server", function () {
     expect(await client.get(ClusterRoleBindingResource, { name: "liqo-gateway-liqo-tenant-b-b" })).to.equal(undefined);
   });
 });
-
-const TEMPLATE_TYPE = {
-  group: "networking.liqo.io",
-  version: "v1beta1",
-  kind: "WgGatewayServerTemplate",
-  plural: "wggatewayservertemplates",
-};
 
 const READY_NODE = {
   status: {

@@ -116,7 +116,9 @@ function renderNode(node: Node, dot: unknown, root: unknown): string {
 
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value === "string") return value;
+  // Numbers and booleans as themselves; Go's own form of maps and lists is of no use in a manifest.
+  return JSON.stringify(value);
 }
 
 /** Evaluates one pipeline-free expression: a function with operands, or one operand. */

@@ -177,14 +177,15 @@ export function workloadController<G extends Gateway, W extends Workload>(
     const pod = activePod(pods.inNamespace(namespace), name);
     const serviceName = new WorkloadManifests(kinds, workload).service()?.metadata?.name;
     const service = serviceName ? services.find(namespace, serviceName) : undefined;
-    const endpoint = service ? gatewayEndpoint(service, pod, nodes.list()) : undefined;
+    const endpoint = gatewayEndpoint(service, pod, nodes.list());
     const internalEndpoint = internalEndpointOf(pod);
     const status = {
       // What is not known at the moment stays as it was: a pod that restarts does not make others forget.
       ...workload.status,
       ...(secret ? { secretRef: { name: secret.metadata?.name, namespace } } : {}),
       ...(internalEndpoint ? { internalEndpoint } : {}),
-      ...(endpoint ? { endpoint } : {}),
+      // Without a pod nobody can tell the NodePort's node; otherwise no address is better than a former one.
+      ...(service && (pod || endpoint) ? { endpoint } : {}),
     };
     if (sameJson(status, workload.status)) return;
     workloads.observe(await client.replaceStatus(kinds.workload, { ...workload, status }));

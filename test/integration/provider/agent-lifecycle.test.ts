@@ -1,0 +1,115 @@
+import { setMaxListeners } from "node:events";
+import { expect } from "chai";
+import { NamespaceOffloadingResource, NetworkResource } from "../../../agent/api/index.js";
+import { agentManifests, type InstallInputs } from "../../../agent/install/index.js";
+import { ClusterRoleBindingResource, NamespaceResource, type KubeClient } from "../../../agent/runtime/index.js";
+import { applyManifests } from "../../../provider/resources/agent/apply.js";
+import { detectRanges } from "../../../provider/resources/agent/detect.js";
+import { findInstallation } from "../../../provider/resources/agent/existing.js";
+import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
+import { agentInputs } from "../../../provider/resources/agent/schema.js";
+import { uninstall } from "../../../provider/resources/agent/uninstall.js";
+import { compareListings, listEverything } from "../../support/listing.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+
+/** What makes deletion come to an end. */
+const CONTROLLERS = [
+  "namespace-controller",
+  "garbage-collector-controller",
+  "deployment-controller",
+  "replicaset-controller",
+  "daemonset-controller",
+];
+
+/** On a real API server, without nodes: what is applied is accepted, and removing it leaves nothing. */
+describe("provider: an agent's objects", function () {
+  this.timeout(120_000);
+
+  let server: ApiServer;
+  let client: KubeClient;
+  const inputs: InstallInputs = installInputs(
+    agentInputs.parse({ clusterId: "one", reservedSubnets: ["172.20.0.0/16"] }),
+    {
+      podCIDRs: ["10.1.0.0/16"],
+      serviceCIDR: "10.2.0.0/16",
+      apiServerAddress: "",
+    },
+  );
+  const context = () => {
+    const signal = AbortSignal.timeout(60_000);
+    setMaxListeners(0, signal);
+    return { client, signal, status: (line: string) => void (last = line) };
+  };
+  let last = "";
+  afterEach(function () {
+    if (this.currentTest?.state === "failed") console.error(`last waited for: ${last}`);
+  });
+  const remove = (force: boolean, within = 30_000) =>
+    uninstall({ ...context(), deadline: Date.now() + within }, inputs, force);
+
+  before(async () => {
+    server = await startApiServer({ crds: false, controllers: CONTROLLERS });
+    client = server.client;
+  });
+  after(() => server?.stop());
+
+  it("are applied, again without a change, found, and removed without a trace", async () => {
+    const before = await listEverything(client);
+    await applyManifests(context(), agentManifests(inputs));
+    const versions = async () => {
+      const { items } = await client.list(ClusterRoleBindingResource, {
+        labelSelector: "app.kubernetes.io/part-of=liqo",
+      });
+      return items.map(({ metadata }) => `${metadata?.name} ${metadata?.resourceVersion}`);
+    };
+    const first = await versions();
+    await applyManifests(context(), agentManifests(inputs));
+    expect(await versions()).to.deep.equal(first);
+    expect(await findInstallation(client, AbortSignal.timeout(5_000))).to.include({
+      clusterId: "one",
+      namespace: "liqo",
+      version: inputs.version,
+      ours: true,
+    });
+    // No controller runs here to answer the webhooks.
+    await remove(true);
+    expect(compareListings(before, await listEverything(client))).to.deep.equal({ added: [], removed: [] });
+    expect(await findInstallation(client, AbortSignal.timeout(5_000))).to.equal(undefined);
+  });
+
+  it("are not removed while something uses them, unless forced", async () => {
+    await applyManifests(
+      context(),
+      agentManifests(inputs).filter(({ kind }) => !kind?.endsWith("WebhookConfiguration")),
+    );
+    await client.create(
+      NamespaceOffloadingResource,
+      NamespaceOffloadingResource.build({
+        metadata: { name: "offloading", namespace: "default", finalizers: ["held.example/by-a-test"] },
+        spec: { clusterSelector: { nodeSelectorTerms: [] } },
+      }),
+    );
+    let refusal = "";
+    await remove(false, 2_000).catch((error: unknown) => (refusal = String(error)));
+    expect(refusal).to.contain("still in use by NamespaceOffloading default/offloading");
+    expect((await client.list(NetworkResource)).items).not.to.deep.equal([]);
+    await remove(true);
+    expect(await client.get(NamespaceResource, { name: "liqo" })).to.equal(undefined);
+  });
+
+  it("leave a namespace that was there before", async () => {
+    await client.create(NamespaceResource, { metadata: { name: "liqo", labels: { own: "yes" } } });
+    const own = agentManifests(inputs).filter(({ kind }) => kind !== "Namespace");
+    await applyManifests(context(), own);
+    await remove(true);
+    const namespace = await client.get(NamespaceResource, { name: "liqo" });
+    expect(namespace?.metadata?.labels).to.include({ own: "yes" });
+    expect(namespace?.metadata?.deletionTimestamp).to.equal(undefined);
+  });
+
+  it("know the ranges that the cluster tells", async () => {
+    const detected = await detectRanges(client, AbortSignal.timeout(5_000));
+    expect(detected.podCIDRs).to.deep.equal([]);
+    expect(detected.serviceCIDR).to.match(/^\d+\.\d+\.\d+\.\d+\/\d+$/);
+  });
+});
