@@ -21,6 +21,13 @@ export default tseslint.config(
       eqeqeq: ["error", "always", { null: "ignore" }],
     },
   },
-  { files: ["**/*.js"], ...tseslint.configs.disableTypeChecked },
+  {
+    files: ["**/*.js", "**/*.mjs", "**/*.cjs"],
+    rules: { ...tseslint.configs.disableTypeChecked.rules, "@typescript-eslint/no-require-imports": "off" },
+    languageOptions: {
+      parserOptions: { projectService: false, program: null },
+      globals: { process: "readonly", require: "readonly", module: "writable" },
+    },
+  },
   { files: ["test/**/*.ts"], rules: { "@typescript-eslint/no-unused-expressions": "off" } },
 );

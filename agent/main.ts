@@ -1,27 +1,29 @@
-import { runController } from "./controller/main.js";
-import { runFabric } from "./fabric/main.js";
-import { runGateway } from "./gateway/main.js";
 import { messageOf } from "./runtime/index.js";
-import { runVirtualNode } from "./virtual-node/main.js";
 
-/** Each role runs until its signal aborts (SIGTERM, SIGINT) or something fails that a restart must mend. */
-const ROLES: Record<string, (argv: string[], signal: AbortSignal) => Promise<void>> = {
-  controller: runController,
-  gateway: runGateway,
-  fabric: runFabric,
-  "virtual-node": runVirtualNode,
+type Role = (argv: string[], signal: AbortSignal) => Promise<void>;
+
+/**
+ * Each role runs until its signal aborts (SIGTERM, SIGINT) or something fails that a restart must mend. Only the role that runs is loaded: that
+ * spares the others' memory and start-up time.
+ */
+const ROLES: Record<string, () => Promise<Role>> = {
+  controller: async () => (await import("./controller/main.js")).runController,
+  gateway: async () => (await import("./gateway/main.js")).runGateway,
+  fabric: async () => (await import("./fabric/main.js")).runFabric,
+  "virtual-node": async () => (await import("./virtual-node/main.js")).runVirtualNode,
 };
 
 function main(): void {
   const [name = "", ...argv] = process.argv.slice(2);
-  const role = ROLES[name];
-  if (!role) {
+  const load = ROLES[name];
+  if (!load) {
     process.stderr.write(`usage: agent ${Object.keys(ROLES).join("|")} [arguments]\n`);
     process.exit(2);
   }
   const abort = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => abort.abort());
-  role(argv, abort.signal).then(
+  const run = async (): Promise<void> => (await load())(argv, abort.signal);
+  run().then(
     () => process.exit(0),
     (error: unknown) => {
       process.stderr.write(`${name}: ${messageOf(error)}\n`);

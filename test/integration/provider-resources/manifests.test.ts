@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import {
-  ConfigurationResource,
   GatewayClientResource,
   GatewayServerResource,
   IdentityResource,
@@ -17,6 +16,7 @@ import {
   RoleBindingResource,
   RoleResource,
   type KubeObject,
+  type DeepPartial,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import type { Peer } from "../../../provider/preconditions/index.js";
@@ -64,7 +64,7 @@ describe("the provider's objects on a real API server", function () {
   after(async () => server?.stop());
 
   const apply = <T extends KubeObject>(type: ResourceType<T>, manifest: object): Promise<T> =>
-    server.client.apply(type, manifest as T, { fieldManager: MANAGER });
+    server.client.apply(type, manifest as DeepPartial<T>, { fieldManager: MANAGER });
 
   it("makes a tenant namespace once, however many ask at a time", async () => {
     const results = await Promise.all([1, 2, 3].map(() => ensureTenantNamespace(progress(), peer, "b")));
