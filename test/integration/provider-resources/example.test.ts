@@ -17,9 +17,10 @@ describe("the example peer-two-clusters", function () {
     await pulumi.runtime.setMocks({
       newResource: (resource) => {
         registered.push(resource);
+        const inputs = resource.inputs as Record<string, unknown>;
         return {
           id: resource.name,
-          state: { ...resource.inputs, virtualNodeName: "provider", remoteNamespace: "demo-consumer" },
+          state: { ...inputs, virtualNodeName: "provider", remoteNamespace: "demo-consumer" },
         };
       },
       call: () => ({}),
@@ -28,8 +29,7 @@ describe("the example peer-two-clusters", function () {
   after(async () => example?.remove());
 
   it("asks for two agents, a peering and an offloaded namespace, and gives their outputs", async () => {
-    const { peerTwoClusters } = example.load<Program>("program");
-    const outputs = peerTwoClusters({
+    const outputs = example.load<Program>("program").peerTwoClusters({
       consumer: { kubeconfig: "c", clusterId: "consumer" },
       provider: { kubeconfig: "p", context: "x", clusterId: "provider" },
       namespace: "demo",

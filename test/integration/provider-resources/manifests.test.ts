@@ -15,8 +15,8 @@ import {
   ownerReference,
   RoleBindingResource,
   RoleResource,
-  type KubeObject,
   type DeepPartial,
+  type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import type { Peer } from "../../../provider/preconditions/index.js";
@@ -63,8 +63,8 @@ describe("the provider's objects on a real API server", function () {
   });
   after(async () => server?.stop());
 
-  const apply = <T extends KubeObject>(type: ResourceType<T>, manifest: object): Promise<T> =>
-    server.client.apply(type, manifest as DeepPartial<T>, { fieldManager: MANAGER });
+  const apply = <T extends KubeObject>(type: ResourceType<T>, manifest: DeepPartial<T>): Promise<T> =>
+    server.client.apply(type, manifest, { fieldManager: MANAGER });
 
   it("makes a tenant namespace once, however many ask at a time", async () => {
     const results = await Promise.all([1, 2, 3].map(() => ensureTenantNamespace(progress(), peer, "b")));
