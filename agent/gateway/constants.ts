@@ -14,4 +14,7 @@ export const DEFAULT_MTU = 1340;
 export const FROM_TUNNEL = { table: 27_754, priority: 100 } as const;
 export const TO_TUNNEL = { table: 27_755, priority: 101 } as const;
 
+/** Where the pod's own address is found by all but what comes from the tunnel and from the nodes' links. */
+export const OWN_ADDRESS = { table: 27_756, priority: 102 } as const;
+
 export const FIELD_MANAGER = "liqo-gateway";

@@ -5,6 +5,9 @@ const SETTINGS = {
   // Answers to remapped addresses leave by other devices than the kernel would choose for their sources.
   "net/ipv4/conf/all/rp_filter": "0",
   "net/ipv4/conf/default/rp_filter": "0",
+  // A remote pod's real address may equal this pod's own, where both clusters use the same range.
+  "net/ipv4/conf/all/accept_local": "1",
+  "net/ipv4/conf/default/accept_local": "1",
 };
 
 /** Makes the pod's network namespace a router. */

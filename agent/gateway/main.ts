@@ -7,6 +7,7 @@ import { ConnectionCheck } from "./connection-check.js";
 import { ConnectionReporter } from "./connection-reporter.js";
 import { EndpointChooser } from "./endpoint-chooser.js";
 import { applyKernelSettings } from "./kernel-settings.js";
+import { yieldOwnAddress } from "./own-address.js";
 import { PeerKeeper } from "./peer-keeper.js";
 import { gatewayLinks, gatewayRouting } from "./routing.js";
 import { gatewayRuleset } from "./ruleset.js";
@@ -67,7 +68,10 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
       },
     }),
     // The guard stands before there is anybody to guard against.
-    table.apply(gatewayRuleset(collectState(args, NOTHING))).then(applyKernelSettings),
+    table
+      .apply(gatewayRuleset(collectState(args, NOTHING)))
+      .then(applyKernelSettings)
+      .then(() => yieldOwnAddress(run)),
     sources.start(),
     endpoints?.refresh(),
     check.listen(),
