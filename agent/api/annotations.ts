@@ -42,3 +42,18 @@ export function isCordoned(annotations: Record<string, string> | undefined): boo
     return value !== undefined && !["false", "False", "0"].includes(value);
   });
 }
+
+/** Annotations that providers' infrastructure writes for itself (offloading specification, §8.2). */
+export const ANNOTATIONS_NOT_REFLECTED = [
+  "cloud.google.com/neg",
+  "cloud.google.com/neg-status",
+  "kubernetes.digitalocean.com/load-balancer-id",
+  "ingress.kubernetes.io/backends",
+  "ingress.kubernetes.io/forwarding-rule",
+  "ingress.kubernetes.io/target-proxy",
+  "ingress.kubernetes.io/url-map",
+  "metallb.universe.tf/address-pool",
+  "metallb.universe.tf/ip-allocated-from-pool",
+  "metallb.universe.tf/loadBalancerIPs",
+  "loadbalancer.openstack.org/load-balancer-id",
+];

@@ -3,13 +3,14 @@ import {
   KubeClient,
   LeaderElection,
   SharedInformers,
+  aborted,
   createLogger,
   messageOf,
 } from "../runtime/index.js";
 import { setupAuthentication } from "./authentication/index.js";
 import { parseControllerArguments } from "./arguments.js";
 import type { ControllerContext, Startable } from "./context.js";
-import { startHealthServer } from "./health.js";
+import { startHealthServer } from "../runtime/health.js";
 import { setupNetwork } from "./network/index.js";
 import { setupOffloading } from "./offloading/index.js";
 import { setupReplication } from "./replication/index.js";
@@ -71,11 +72,4 @@ export async function runController(argv: string[], signal: AbortSignal): Promis
   await webhooks.stop();
   health.close();
   await context.informers.stop();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

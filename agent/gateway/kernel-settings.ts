@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import { messageOf } from "../runtime/index.js";
 
 const SETTINGS = {
   "net/ipv4/ip_forward": "1",
@@ -16,10 +17,12 @@ export async function applyKernelSettings(): Promise<void> {
     try {
       await writeFile(`/proc/sys/${name}`, value);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`cannot set ${name.replaceAll("/", ".")}: ${why}; the gateway's container must be privileged`, {
-        cause: error,
-      });
+      throw new Error(
+        `cannot set ${name.replaceAll("/", ".")}: ${messageOf(error)}; the gateway's container must be privileged`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 }

@@ -1,6 +1,6 @@
-import { startHealthServer } from "../controller/health.js";
+import { startHealthServer } from "../runtime/health.js";
 import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
-import { KubeClient, createLogger, delay, messageOf } from "../runtime/index.js";
+import { KubeClient, aborted, createLogger, delay, messageOf } from "../runtime/index.js";
 import { parseGatewayArguments } from "./arguments.js";
 import { collectState, tunnelState, type GatewayObjects } from "./collect-state.js";
 import { ConnectionCheck } from "./connection-check.js";
@@ -128,11 +128,4 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
       if (chooser.endpoint !== before) loop.trigger();
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -1,5 +1,12 @@
 import type { RuntimeClass } from "kubernetes-types/node/v1";
-import { Labels, LabelValues, Names, VkOptionsTemplateResource, type VkOptionsTemplate } from "../api/index.js";
+import {
+  ANNOTATIONS_NOT_REFLECTED,
+  Labels,
+  LabelValues,
+  Names,
+  VkOptionsTemplateResource,
+  type VkOptionsTemplate,
+} from "../api/index.js";
 
 export interface VirtualKubeletTemplateInputs {
   /** The agent's namespace. */
@@ -8,21 +15,6 @@ export interface VirtualKubeletTemplateInputs {
   image: string;
   imagePullPolicy?: string;
 }
-
-/** Annotations that providers' infrastructure writes for itself (offloading specification, §8.2). */
-export const ANNOTATIONS_NOT_REFLECTED = [
-  "cloud.google.com/neg",
-  "cloud.google.com/neg-status",
-  "kubernetes.digitalocean.com/load-balancer-id",
-  "ingress.kubernetes.io/backends",
-  "ingress.kubernetes.io/forwarding-rule",
-  "ingress.kubernetes.io/target-proxy",
-  "ingress.kubernetes.io/url-map",
-  "metallb.universe.tf/address-pool",
-  "metallb.universe.tf/ip-allocated-from-pool",
-  "metallb.universe.tf/loadBalancerIPs",
-  "loadbalancer.openstack.org/load-balancer-id",
-];
 
 /** The options of virtual nodes that name no others. */
 export function virtualKubeletTemplate(inputs: VirtualKubeletTemplateInputs): VkOptionsTemplate {

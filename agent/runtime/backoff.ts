@@ -33,3 +33,11 @@ export function delay(milliseconds: number, signal?: AbortSignal): Promise<void>
     signal?.addEventListener("abort", finish, { once: true });
   });
 }
+
+/** Resolves when the signal aborts; at once if it has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,5 +1,13 @@
-import { EventRecorder, KubeClient, LeaderElection, createLogger, messageOf, type Logger } from "../runtime/index.js";
-import { startHealthServer } from "../controller/health.js";
+import {
+  EventRecorder,
+  KubeClient,
+  LeaderElection,
+  aborted,
+  createLogger,
+  messageOf,
+  type Logger,
+} from "../runtime/index.js";
+import { startHealthServer } from "../runtime/health.js";
 import { parseVirtualNodeArguments, type VirtualNodeConfig } from "./arguments.js";
 import { LiveState } from "./peer/live-state.js";
 import { RemoteConnection } from "./peer/remote-connection.js";
@@ -58,11 +66,4 @@ export async function runVirtualNodeOf(
   health.close();
   await Promise.all([connection.stop(), state.stop()]);
   if (lost) throw new Error("another process has taken this node over");
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

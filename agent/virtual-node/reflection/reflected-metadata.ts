@@ -1,21 +1,8 @@
 import type { ObjectMeta } from "kubernetes-types/meta/v1";
-import { Annotations, Labels, type OffloadingPatch } from "../../api/index.js";
+import { ANNOTATIONS_NOT_REFLECTED, Annotations, Labels, type OffloadingPatch } from "../../api/index.js";
 
 /** Annotations that mean something to the cluster they were written for only (offloading specification, §8.2). */
-const NEVER_REFLECTED = new Set([
-  "cloud.google.com/neg",
-  "cloud.google.com/neg-status",
-  "kubernetes.digitalocean.com/load-balancer-id",
-  "ingress.kubernetes.io/backends",
-  "ingress.kubernetes.io/forwarding-rule",
-  "ingress.kubernetes.io/target-proxy",
-  "ingress.kubernetes.io/url-map",
-  "metallb.universe.tf/address-pool",
-  "metallb.universe.tf/ip-allocated-from-pool",
-  "metallb.universe.tf/loadBalancerIPs",
-  "loadbalancer.openstack.org/load-balancer-id",
-  "kubectl.kubernetes.io/last-applied-configuration",
-]);
+const NEVER_REFLECTED = new Set([...ANNOTATIONS_NOT_REFLECTED, "kubectl.kubernetes.io/last-applied-configuration"]);
 
 /** Which clusters a reflected object belongs to. */
 export interface Reflection {

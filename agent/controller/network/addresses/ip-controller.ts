@@ -9,7 +9,15 @@ import {
   type IP,
   type Network,
 } from "../../../api/index.js";
-import { Controller, TerminalError, hasFinalizer, isDeleting, keyOf, removeFinalizer } from "../../../runtime/index.js";
+import {
+  Controller,
+  TerminalError,
+  hasFinalizer,
+  isDeleting,
+  keyOf,
+  messageOf,
+  removeFinalizer,
+} from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { chooseAddress } from "./allocation.js";
 import { applyIPService, deleteIPService } from "./ip-service.js";
@@ -114,6 +122,6 @@ function pick(cidr: string, preAllocated: number, taken: Set<string>, last: stri
   try {
     return chooseAddress(cidr, preAllocated, taken, last);
   } catch (error) {
-    throw new TerminalError(error instanceof Error ? error.message : String(error));
+    throw new TerminalError(messageOf(error));
   }
 }
