@@ -1,3 +1,4 @@
+import "./plain-keys.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
 import { UNKNOWN } from "../framework/unknown.js";
 import { formatPath, startsWith, type PropertyPath } from "../framework/property-path.js";

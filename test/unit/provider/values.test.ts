@@ -42,6 +42,17 @@ describe("property values on the wire", () => {
     );
   });
 
+  it("carry a property of any name over the wire", () => {
+    const given = Object.fromEntries<unknown>([
+      ["__proto__", "a"],
+      ["constructor", "b"],
+      ["toString", Object.fromEntries([["__proto__", { inner: "c" }]])],
+    ]);
+    const received = struct.Struct.deserializeBinary(encode(given).serializeBinary());
+    expect(JSON.stringify(decode(received).value)).to.equal(JSON.stringify(given));
+    expect(({} as { inner?: unknown }).inner).to.equal(undefined);
+  });
+
   it("keep secrets where they were", () => {
     const secret = { [SIGNATURE_KEY]: SECRET, value: "hush" };
     const decoded = decode(fromPlain({ a: { kubeconfig: secret, context: "x" }, list: [{ token: secret }] }));
