@@ -7,10 +7,11 @@ import { downClusters } from "../clusters/index.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
+import { benchClusters } from "./clusters.js";
 import { benchMemory } from "./memory.js";
 import { benchPods } from "./pods.js";
 import { benchPulumi } from "./pulumi-commands.js";
-import { printTable, type Result } from "./result.js";
+import { printTable } from "./result.js";
 
 const CLUSTERS = [{ name: "bench-consumer" }, { name: "bench-provider" }];
 const NAMESPACE = "bench";
@@ -18,6 +19,7 @@ const NAMESPACE = "bench";
 /** `npm run bench`: measures on clusters of its own, prints the figures beside their goals and writes results.json. Goals that are missed do not fail it. */
 async function main(): Promise<void> {
   const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-bench-"));
+  const results = [await benchClusters(CLUSTERS)];
   const lab = await prepareLab(CLUSTERS);
   const [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
   const stack = (project: string, config: Record<string, string>): PulumiStack =>
@@ -35,7 +37,6 @@ async function main(): Promise<void> {
   const empty = stack("empty", {});
   const agents = stack("agents", { ...kubeconfigs, image: lab.agentImage });
   const peering = stack("peering", kubeconfigs);
-  const results: Result[] = [];
   try {
     for (const each of [empty, agents, peering]) await each.init();
     console.log("installing the agents");

@@ -19,12 +19,13 @@ import { run } from "../clusters/support/exec.js";
 import { end, findByEnvironment, identify, type ProcessIdentity } from "../clusters/support/processes.js";
 
 const MAIN = fileURLToPath(new URL("../clusters/main.ts", import.meta.url));
+/** The longest name there may be: it ends up in the paths of sockets, which the kernel limits. */
+const ONE = "ct-one-of-long-names";
 /** Equal pod networks, one of them over two nodes. */
 const SPECS: ClusterSpec[] = [
-  { name: "ct-one", podCIDR: "10.77.0.0/16" },
+  { name: ONE, podCIDR: "10.77.0.0/16" },
   { name: "ct-two", podCIDR: "10.77.0.0/16", nodes: 2 },
 ];
-const READY_WITHIN_MS = 20_000;
 
 describe("test clusters, local backend", function () {
   this.timeout(300_000);
@@ -48,19 +49,13 @@ describe("test clusters, local backend", function () {
     else process.env.PULUMI_LIQO_STATE = previousState;
   });
 
-  it("come up Ready within 20 s once components are cached", async () => {
+  it("come up Ready, side by side", async () => {
     tracesBefore = traces();
-    // Fills the caches, where this is the first run on the machine.
-    await up();
-    await downClusters("all", { progress: silent });
-    const start = Date.now();
     await up(SPECS.map(({ name, podCIDR }) => ({ name, podCIDR })));
-    const took = Date.now() - start;
     const found = await problems();
     // Before any check, as the next test begins without clusters.
     await downClusters("all", { progress: silent });
     expect(found).to.deep.equal([]);
-    expect(took).to.be.lessThan(READY_WITHIN_MS);
   });
 
   it("recover after a run was killed at any moment", async () => {
@@ -122,7 +117,7 @@ describe("test clusters, local backend", function () {
 
   /** A run of the command-line program that is killed after so many milliseconds. */
   async function killedRun(milliseconds: number): Promise<void> {
-    const args = ["--import", "tsx", MAIN, "up", "ct-one,podCIDR=10.77.0.0/16", "ct-two,podCIDR=10.77.0.0/16,nodes=2"];
+    const args = ["--import", "tsx", MAIN, "up", `${ONE},podCIDR=10.77.0.0/16`, "ct-two,podCIDR=10.77.0.0/16,nodes=2"];
     const child = spawn(process.execPath, [...args, "--backend", "local"], { stdio: "ignore" });
     await delay(milliseconds);
     child.kill("SIGKILL");

@@ -1,12 +1,12 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { tryRun } from "../support/exec.js";
 import { withLock } from "../support/lock.js";
 import { end, type ProcessIdentity } from "../support/processes.js";
 import type { Progress } from "../support/progress.js";
 import { until } from "../support/wait.js";
 import { cgroupProcesses, removeCgroups } from "./cgroups.js";
 import { removeIfEmpty, removeTraces } from "./host-folders.js";
+import { unmountBelow } from "./mounts.js";
 import { removeBridge, removeNodeNetwork, withNetworkLock } from "./network.js";
 import { clusterPaths, clustersFolder, nodeRunFolder, RUN_FOLDER } from "./paths.js";
 import { endProgram, marked, recordedPrograms } from "./processes.js";
@@ -61,19 +61,6 @@ function endAll(processes: ProcessIdentity[]): true | undefined {
 function noneLeft(names: string[]): true | undefined {
   if (names.length > 0) throw new Error(`still there: ${names.slice(0, 5).join(", ")}`);
   return true;
-}
-
-async function unmountBelow(folders: readonly string[]): Promise<void> {
-  const points = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) =>
-      (line.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8))),
-    )
-    .filter((point) => folders.some((folder) => point.startsWith(`${folder}/`)));
-  // The latest mount may lie on an earlier one.
-  points.reverse();
-  if (points.length === 0) return;
-  if ((await tryRun("umount", points)).code !== 0) await tryRun("umount", ["--lazy", ...points]);
 }
 
 /** The record goes last, so that a `down` which is killed can be done again. */

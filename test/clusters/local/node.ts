@@ -8,7 +8,7 @@ import { PAUSE_IMAGE } from "../images/names.js";
 import { FAST, flags } from "./control-plane.js";
 import { ensureKubeconfig } from "./kubeconfig.js";
 import { POD_BRIDGE } from "./network.js";
-import { cgroupRoot, clusterPaths, containerdSocket, nodeRunFolder } from "./paths.js";
+import { cgroupRoot, clusterPaths, containerdSocket, kubeletRoot, nodeRunFolder } from "./paths.js";
 import type { Program } from "./processes.js";
 import type { ClusterRecord, NodeRecord } from "./record.js";
 
@@ -112,7 +112,7 @@ export function kubelet(record: ClusterRecord, node: NodeRecord, tools: NodeTool
     args: flags({
       config: path,
       kubeconfig: ensureKubeconfig(record, `kubelet-${node.name}`, join(folder, "kubelet.kubeconfig")),
-      "root-dir": join(folder, "kubelet"),
+      "root-dir": kubeletRoot(node.name),
       "cert-dir": join(folder, "kubelet-pki"),
       "hostname-override": node.name,
       "node-ip": node.address,

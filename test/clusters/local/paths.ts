@@ -15,6 +15,8 @@ export const netnsName = (node: string): string => `plq-${node}`;
 export const netnsPath = (node: string): string => `/run/netns/${netnsName(node)}`;
 export const nodeRunFolder = (node: string): string => join(RUN_FOLDER, node);
 export const containerdSocket = (node: string): string => join(nodeRunFolder(node), "containerd.sock");
+/** Where the kubelet finds its folder: the kernel allows 107 characters for a socket below it, wherever a home is. */
+export const kubeletRoot = (node: string): string => join(nodeRunFolder(node), "kubelet");
 export const cgroupRoot = (node: string): string => `/plq-${node}`;
 
 /** The host's end of a node's link; the kernel allows 15 characters. */

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { ensureTools } from "../components/ensure.js";
 import { testImages } from "../images/test-images.js";
 import { withLock } from "../support/lock.js";
@@ -14,9 +15,10 @@ import { down } from "./down.js";
 import { loadImages } from "./images.js";
 import { ensureKubeconfig } from "./kubeconfig.js";
 import { inotifyWarning } from "./limits.js";
+import { ensureBindMount } from "./mounts.js";
 import { ensureBridge, ensureNodeNetwork, withNetworkLock } from "./network.js";
 import { CNI_FOLDERS, containerd, kubelet, kubeProxy } from "./node.js";
-import { clusterPaths, containerdSocket, netnsName, netnsPath } from "./paths.js";
+import { clusterPaths, containerdSocket, kubeletRoot, netnsName, netnsPath } from "./paths.js";
 import { ensurePki } from "./pki.js";
 import { assertRunning, ensureProgram, logPath, marked } from "./processes.js";
 import { planRecord, readRecord, readRecords, writeRecord, type ClusterRecord, type NodeRecord } from "./record.js";
@@ -152,6 +154,7 @@ async function bringUp(
     start(scheduler(record, tools));
     await Promise.all([...record.nodes.map((node, i) => applyNode(api, node, i === 0)), applyAddons(record, api)]);
     for (const node of record.nodes) {
+      await ensureBindMount(join(clusterPaths(name).node(node.name), "kubelet"), kubeletRoot(node.name));
       start(kubelet(record, node, tools));
       start(kubeProxy(record, node, tools));
     }
