@@ -1,4 +1,5 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { chmod, mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
@@ -40,10 +41,31 @@ export async function buildProvider(): Promise<string> {
     outfile: path.join(folder, "provider.cjs"),
     external: ["typescript", "ts-node"],
   });
-  const executable = path.join(folder, "pulumi-resource-liqo");
-  await writeFile(executable, '#!/bin/sh\nexec node "$(dirname "$(readlink -f "$0")")/provider.cjs" "$@"\n');
-  await chmod(executable, 0o755);
+  await buildLauncher(folder);
   return folder;
+}
+
+/** The executable has no extension: the file beside it says that it is CommonJS. */
+async function buildLauncher(folder: string): Promise<void> {
+  const digest = createHash("sha256")
+    .update(await readFile(path.join(folder, "provider.cjs")))
+    .digest("hex")
+    .slice(0, 16);
+  for (const entry of await readdir(folder)) {
+    if (entry.endsWith(".cache") && !entry.includes(digest)) await rm(path.join(folder, entry));
+  }
+  const executable = path.join(folder, "pulumi-resource-liqo");
+  await build({
+    ...COMMON,
+    entryPoints: ["provider/launcher.ts"],
+    outfile: executable,
+    banner: { js: "#!/usr/bin/env node" },
+    define: { BUNDLE_DIGEST: JSON.stringify(digest) },
+  });
+  await chmod(executable, 0o755);
+  await writeFile(path.join(folder, "package.json"), '{ "type": "commonjs" }\n');
+  // The CLI takes a schema that it has kept for out of date when this is newer.
+  await utimes(folder, new Date(), new Date());
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -23,6 +23,15 @@ export const slimKubernetesClient: Plugin = {
         ? { path: "api-classes", namespace: "left-out" }
         : undefined,
     );
+    // For one class that Node has itself it would bring tables of every character set and domain name.
+    build.onResolve({ filter: /^node-fetch$/ }, (args) =>
+      /client-node[\\/]dist[\\/]config\.js$/.test(args.importer)
+        ? { path: "headers", namespace: "built-in" }
+        : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: "built-in" }, () => ({
+      contents: "export const Headers = globalThis.Headers;",
+    }));
     build.onLoad({ filter: /.*/, namespace: "left-out" }, () => ({
       contents:
         'const absent = () => { throw new Error("API classes are left out of this bundle"); };\nexport { absent as createConfiguration };\nexport class ServerConfiguration { constructor() { absent(); } }',

@@ -1,10 +1,17 @@
 import { atMost, figure, median, type Result } from "./result.js";
 import type { PulumiStack } from "../support/pulumi.js";
 
-const ROUNDS = 3;
+const ROUNDS = 5;
 
-/** Wall-clock times of the CLI: up, a preview without changes, and destroy, each beside those of an empty program. */
-export async function benchPulumi(peering: PulumiStack, empty: PulumiStack): Promise<Result[]> {
+/**
+ * Wall-clock times of the CLI: up, a preview without changes, and destroy, each beside those of an empty program.
+ * `settled` resolves when the clusters have finished with what was destroyed.
+ */
+export async function benchPulumi(
+  peering: PulumiStack,
+  empty: PulumiStack,
+  settled: () => Promise<void>,
+): Promise<Result[]> {
   const seconds: Record<"up" | "preview" | "destroy" | "emptyUp" | "emptyPreview" | "emptyDestroy", number[]> = {
     up: [],
     preview: [],
@@ -21,6 +28,9 @@ export async function benchPulumi(peering: PulumiStack, empty: PulumiStack): Pro
     seconds.preview.push(await timed(() => peering.preview({ expectNoChanges: true })));
     seconds.emptyDestroy.push(await timed(() => empty.destroy()));
     seconds.destroy.push(await timed(() => peering.destroy()));
+    await settled();
+    const latest = Object.entries(seconds).map(([what, all]) => `${what} ${(all.at(-1) ?? NaN).toFixed(2)} s`);
+    console.log(`  ${latest.join(", ")}`);
   }
   return [
     atMost("pulumi up of a Peering, network included", median(seconds.up), "s", 8),

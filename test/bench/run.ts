@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { NamespaceOffloadingResource } from "../../agent/api/index.js";
+import { Labels, NamespaceOffloadingResource } from "../../agent/api/index.js";
 import { NamespaceResource, messageOf } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
     for (const each of [empty, agents, peering]) await each.init();
     console.log("installing the agents");
     await agents.up();
-    results.push(...(await benchPulumi(peering, empty)));
+    results.push(...(await benchPulumi(peering, empty, () => settled([consumer, provider]))));
     await peering.up();
     await offloadNamespace(consumer);
     results.push(...(await benchMemory(consumer, provider)));
@@ -53,6 +53,20 @@ async function main(): Promise<void> {
   }
   printTable(results);
   writeFileSync(path.join(REPOSITORY, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
+}
+
+/** Kubernetes takes five seconds over an empty namespace: a peering that starts earlier would wait for the last one's. */
+async function settled(clusters: readonly LabCluster[]): Promise<void> {
+  const options = {
+    labelSelector: Labels.tenantNamespace,
+    timeoutMs: 60_000,
+    what: "the end of the tenant namespaces",
+  };
+  await Promise.all(
+    clusters.map(({ client }) =>
+      waitFor(client, NamespaceResource, options, (namespaces) => namespaces.length === 0 || undefined),
+    ),
+  );
 }
 
 /** Extends a namespace over the virtual node, by the custom resource itself. */

@@ -69,7 +69,7 @@ export async function releaseTenantNamespace(progress: Progress, peer: Peer, rem
   );
   try {
     await client.delete(NamespaceResource, { name }, { uid: namespace.metadata?.uid, signal: progress.signal });
-    progress.status(`${side}: tenant namespace ${name} deleted`);
+    progress.status(`${side}: tenant namespace ${name} is empty, the cluster removes it within seconds`);
   } catch (error) {
     if (!isForbidden(error)) throw error;
     progress.status(`${side}: tenant namespace ${name} stays, as the credentials may not delete it`);
