@@ -18,6 +18,7 @@ import {
   PodResource,
   RoleBindingResource,
   type KubeClient,
+  type KubeObject,
   type ListOptions,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
@@ -61,8 +62,9 @@ export async function releaseTenantNamespace(progress: Progress, peer: Peer, rem
     progress.status(`${side}: tenant namespace ${name} stays, as it was not made here`);
     return;
   }
-  // A pod still ending when its namespace is deleted delays the namespace by half its grace period.
-  await waitUntilNone(withLimit(progress, SETTLE_MS), client, PodResource, { namespace: name }).catch(
+  // A pod that nobody has asked to end yet would delay the namespace by half its grace period.
+  const filter = (pod: KubeObject): boolean => !isDeleting(pod);
+  await waitUntilNone(withLimit(progress, SETTLE_MS), client, PodResource, { namespace: name, filter }).catch(
     (error: unknown) => {
       if (progress.signal.aborted) throw error;
     },
