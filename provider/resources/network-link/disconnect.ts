@@ -11,7 +11,13 @@ import {
   WgGatewayClientResource,
   WgGatewayServerResource,
 } from "../../../agent/api/index.js";
-import { PodResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import {
+  isDeleting,
+  NamespaceResource,
+  PodResource,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
 import { concurrently, ifVisible, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
@@ -51,6 +57,7 @@ export async function disconnect(progress: Progress, pair: DepartingPair): Promi
     await Promise.all(
       peersOf(pair).map(({ peer, remoteId }) => scope.start((inner) => releaseTenantNamespace(inner, peer, remoteId))),
     );
+    await Promise.all(ends.map((end) => scope.start((inner) => waitForGateways(inner, end))));
   });
 }
 
@@ -105,18 +112,26 @@ async function leave(progress: Progress, end: LinkEnd): Promise<void> {
 
 async function removeEnd(progress: Progress, end: LinkEnd): Promise<void> {
   const { client, namespace } = end;
-  const explain = (signal: AbortSignal) => explainAgent(end, signal);
   await Promise.all(ROOTS.map((type) => deleteAll(progress, end, type)));
   const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
   const gone = (type: ResourceType, selection: Selection): Promise<void> =>
-    ifVisible(waitUntilNone(progress, client, type, { namespace, ...selection }, explain));
+    ifVisible(waitUntilNone(progress, client, type, { namespace, ...selection }, explanationFor(end)));
   await Promise.all([
     ...ROOTS.map((type) => gone(type, { labelSelector })),
     ...FOLLOWERS.map((type) => gone(type, { filter: isOwned })),
   ]);
-  const gateways = { [Labels.networkingComponent]: LabelValues.gatewayComponent };
-  await gone(PodResource, { labelSelector: gateways });
 }
+
+/** The ends of the tunnel itself. In a namespace that is going they end with it. */
+async function waitForGateways(progress: Progress, end: LinkEnd): Promise<void> {
+  const { client, namespace } = end;
+  const found = await ifVisible(client.get(NamespaceResource, { name: namespace }, progress.signal));
+  if (found && isDeleting(found)) return;
+  const labelSelector = { [Labels.networkingComponent]: LabelValues.gatewayComponent };
+  await ifVisible(waitUntilNone(progress, client, PodResource, { namespace, labelSelector }, explanationFor(end)));
+}
+
+const explanationFor = (end: LinkEnd) => (signal: AbortSignal) => explainAgent(end, signal);
 
 /** What a user put beside the link's own objects stays. */
 function isOwned({ metadata }: KubeObject): boolean {
