@@ -26,6 +26,13 @@ async function main(): Promise<void> {
   process.on("unhandledRejection", (error) => void endConstructs(error));
   endWithParent(stop);
   process.stdout.write(`${plugin.port}\n`);
+  // The engine takes a moment to connect.
+  setImmediate(() => void loadAhead());
+}
+
+/** What nearly every command needs; whatever is wrong with it is said when it is used. */
+async function loadAhead(): Promise<void> {
+  await Promise.allSettled([import("./resources/index.js"), import("./server/construct.js")]);
 }
 
 /** An engine that was killed cannot end its plugins: nothing may go on in its name. */

@@ -30,7 +30,8 @@ export const slimKubernetesClient: Plugin = {
         : undefined,
     );
     build.onLoad({ filter: /.*/, namespace: "built-in" }, () => ({
-      contents: "export const Headers = globalThis.Headers;",
+      // Node reads its own when it is first used.
+      contents: "export class Headers { constructor(...given) { return new globalThis.Headers(...given); } }",
     }));
     build.onLoad({ filter: /.*/, namespace: "left-out" }, () => ({
       contents:
