@@ -19,6 +19,9 @@ import { TestNode, applyGateway, keyPair, startGateway } from "./support/site.js
  */
 const PODS = "10.244.0.0/16";
 const EXTERNAL = "10.70.0.0/16";
+/** The gateway pods' own addresses; each cluster has a pod with the other's. */
+const GATEWAY_A = "10.244.0.9";
+const GATEWAY_B = "10.244.0.10";
 const LISTEN_PORT = 51_840;
 const NODE_PORT = 30_742;
 
@@ -45,7 +48,12 @@ function gatewayState(isServer: boolean, mapped: { pods: string; external: strin
   };
 }
 
-function fabricState(node: number, id: number, mapped: { pods: string; external: string }): FabricState {
+function fabricState(
+  node: number,
+  id: number,
+  mapped: { pods: string; external: string },
+  gateway = GATEWAY_A,
+): FabricState {
   return {
     linkAddress: `10.80.0.${node}`,
     pods: [PODS],
@@ -53,7 +61,7 @@ function fabricState(node: number, id: number, mapped: { pods: string; external:
       {
         device: "liqo.gatewaypod",
         id,
-        gateway: "10.244.0.9",
+        gateway,
         gatewayLinkAddress: "10.80.0.9",
         mtu: 1340,
         remoteRanges: [mapped.pods, mapped.external],
@@ -75,7 +83,8 @@ function applyFabric({ run }: Namespace, state: FabricState): Promise<boolean> {
 describe("data path between two clusters with equal pod ranges", function () {
   this.timeout(60_000);
   let a1: TestNode, a2: TestNode, b1: TestNode;
-  let podA1: Namespace, podA2: Namespace, podB: Namespace, gatewayA: Namespace, gatewayB: Namespace;
+  let podA1: Namespace, podA2: Namespace, podB: Namespace, twinA: Namespace, twinB: Namespace;
+  let gatewayA: Namespace, gatewayB: Namespace;
   const stateA = gatewayState(false, calledByA);
   const stateB = gatewayState(true, calledByB);
 
@@ -91,18 +100,20 @@ describe("data path between two clusters with equal pod ranges", function () {
     podA1 = await a1.addPod("pa1", "10.244.0.5");
     podA2 = await a2.addPod("pa2", "10.244.1.5");
     podB = await b1.addPod("pb", "10.244.0.5");
-    gatewayA = await a1.addPod("ga", "10.244.0.9");
-    gatewayB = await b1.addPod("gb", "10.244.0.9");
+    gatewayA = await a1.addPod("ga", GATEWAY_A);
+    gatewayB = await b1.addPod("gb", GATEWAY_B);
+    twinA = await a1.addPod("ta", GATEWAY_B);
+    twinB = await b1.addPod("tb", GATEWAY_A);
     stateA.nodes = [node("a1", 11, "10.80.0.1", a1, true), node("a2", 12, "10.80.0.2", a2, false)];
     stateB.nodes = [node("b1", 21, "10.80.0.1", b1, true)];
     stateB.mappings = [{ lent: "10.70.0.4", target: "10.96.0.80" }];
     await Promise.all([startGateway(gatewayA, stateA), startGateway(gatewayB, stateB)]);
     await applyFabric(a1.namespace, fabricState(1, 11, calledByA));
     await applyFabric(a2.namespace, fabricState(2, 12, calledByA));
-    await applyFabric(b1.namespace, fabricState(1, 21, calledByB));
+    await applyFabric(b1.namespace, fabricState(1, 21, calledByB, GATEWAY_B));
     await exposeServices();
     await connectTunnel();
-    await Promise.all([podA1, podA2, podB, a1.namespace].map((namespace) => echoServer(namespace, 8080)));
+    await Promise.all([podA1, podA2, podB, twinA, twinB, a1.namespace].map((namespace) => echoServer(namespace, 8080)));
   });
 
   after(() => Namespace.closeAll());
@@ -113,7 +124,7 @@ describe("data path between two clusters with equal pod ranges", function () {
 
   /** What kube-proxy would do: the gateway's NodePort, and Services. */
   async function exposeServices(): Promise<void> {
-    await b1.namespace.sh(`nft add rule ip cni nodeport udp dport ${NODE_PORT} dnat to 10.244.0.9:${LISTEN_PORT}`);
+    await b1.namespace.sh(`nft add rule ip cni nodeport udp dport ${NODE_PORT} dnat to ${GATEWAY_B}:${LISTEN_PORT}`);
     await b1.namespace.sh("nft add rule ip cni nodeport ip daddr 10.96.0.80 tcp dport 80 dnat to 10.244.0.5:8080");
     for (const chain of ["nodeport", "output"]) {
       const rule = `nft add rule ip cni ${chain} ip daddr 10.96.0.50 tcp dport 80 dnat to 10.71.0.5:8080`;
@@ -153,6 +164,16 @@ describe("data path between two clusters with equal pod ranges", function () {
       expect(await call(b1.namespace, protocol, "10.68.1.5", 8080)).to.equal("10.68.0.0 5");
     });
   }
+
+  it("pods whose real addresses are those of the other cluster's gateway pod are reached, and reach others", async () => {
+    for (const protocol of ["tcp", "udp"] as const) {
+      expect(await call(twinA, protocol, "10.71.0.5", 8080)).to.equal("10.68.0.10 5");
+      expect(await call(podB, protocol, "10.68.0.10", 8080)).to.equal("10.71.0.5 5");
+      expect(await call(twinB, protocol, "10.68.1.5", 8080)).to.equal("10.71.0.9 5");
+      expect(await call(podA2, protocol, "10.71.0.9", 8080)).to.equal("10.68.1.5 5");
+      expect(await call(twinA, protocol, "10.71.0.9", 8080)).to.equal("10.68.0.10 5");
+    }
+  });
 
   it("full-size packets and long transfers pass", async () => {
     expect(await call(podA2, "tcp", "10.71.0.5", 8080, 3_000_000)).to.equal("10.68.1.5 3000000");

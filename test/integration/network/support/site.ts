@@ -1,21 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
+import { yieldOwnAddress } from "../../../../agent/gateway/own-address.js";
 import { gatewayLinks, gatewayRouting } from "../../../../agent/gateway/routing.js";
 import { gatewayRuleset } from "../../../../agent/gateway/ruleset.js";
 import type { GatewayState } from "../../../../agent/gateway/state.js";
 import { WIREGUARD_GO_ENVIRONMENT, createTunnelDevice } from "../../../../agent/gateway/tunnel-device.js";
 import { NftablesTable, applyRouting, applyVxlan, type Run } from "../../../../agent/net/index.js";
+import { ensureTool } from "../../../clusters/index.js";
 import { Namespace, connect } from "./namespaces.js";
-
-/** Finds wireguard-go: on PATH, or among the built components. */
-export function wireguardGo(): string {
-  const cache = process.env["PULUMI_LIQO_CACHE"] ?? path.join(os.homedir(), ".cache", "pulumi-liqo");
-  const components = path.join(cache, "components");
-  const folder = readdirSync(components).find((name) => name.startsWith("wireguard-go-"));
-  return folder ? path.join(components, folder, "wireguard-go") : "wireguard-go";
-}
 
 export const keyPair = (): { privateKey: string; publicKey: string } => {
   const privateKey = execFileSync("wg", ["genkey"], { encoding: "utf8" }).trim();
@@ -62,7 +53,7 @@ END`);
 
 /** Makes a namespace a gateway, by the very functions that the gateway role uses. */
 export async function startGateway(gateway: Namespace, state: GatewayState): Promise<void> {
-  const program = wireguardGo();
+  const program = await ensureTool("wireguard-go");
   await gateway.sh("mkdir -p /var/run/wireguard; sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0");
   await createTunnelDevice({
     run: gateway.run,
@@ -75,6 +66,7 @@ export async function startGateway(gateway: Namespace, state: GatewayState): Pro
       ),
     onExit: () => undefined,
   });
+  await yieldOwnAddress(gateway.run);
   await applyGateway(gateway.run, state);
 }
 
