@@ -38,6 +38,8 @@ export interface ClusterStatus extends Cluster {
 /** A way to run clusters on this machine. */
 export interface Backend {
   readonly name: BackendName;
+  /** Installs, fetches or builds everything that clusters need, so that `up` is quick; it needs no preparation itself. */
+  prepare(progress: Progress): Promise<void>;
   up(specs: readonly ClusterSpec[], progress: Progress): Promise<Cluster[]>;
   /** Takes clusters down; unknown names are no error. */
   down(names: readonly string[], progress: Progress): Promise<void>;

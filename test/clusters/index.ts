@@ -24,6 +24,12 @@ export interface ClusterOptions {
   progress?: Progress;
 }
 
+/** Installs, fetches or builds what clusters need, without bringing one up: minutes the first time, nothing afterwards. */
+export async function prepareClusters(options: ClusterOptions = {}): Promise<void> {
+  const backend = await chooseBackend(options.backend);
+  await backend.prepare(options.progress ?? lineProgress());
+}
+
 /** Brings clusters up side by side; those that run as described are left as they are. */
 export async function upClusters(specs: readonly ClusterSpec[], options: ClusterOptions = {}): Promise<Cluster[]> {
   const names = specs.map((spec) => spec.name);

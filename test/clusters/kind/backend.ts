@@ -24,6 +24,8 @@ export async function kindIsUsable(version: string): Promise<boolean> {
 
 export const kindBackend: Backend = {
   name: "kind",
+  // Its images are part of its installation.
+  prepare: () => Promise.resolve(),
   async up(specs, progress) {
     // One after the other: kind is not made for two runs that create the Docker network at once.
     const clusters: Cluster[] = [];

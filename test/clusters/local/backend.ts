@@ -5,11 +5,14 @@ import { down } from "./down.js";
 import { loadImages } from "./images.js";
 import { deadPrograms } from "./processes.js";
 import { readRecord, readRecords, toCluster, type ClusterRecord } from "./record.js";
-import { unreadyNodes, up } from "./up.js";
+import { prepare, unreadyNodes, up } from "./up.js";
 
 /** Clusters as ordinary processes in network namespaces of this machine. */
 export const localBackend: Backend = {
   name: "local",
+  async prepare(progress) {
+    await prepare(progress);
+  },
   up: async (specs, progress) => (await up(specs, progress)).map(toCluster),
   down,
   list: () => Promise.resolve(readRecords().map(toCluster)),

@@ -50,14 +50,25 @@ type Tools = Record<(typeof TOOLS)[number], string>;
 const CONTROL_PLANE_DEADLINE_MS = 120_000;
 const NODES_DEADLINE_MS = 120_000;
 
-/** Brings local clusters up, or back to what they should be. Idempotent; safe to run again after being killed. */
-export async function up(specs: readonly ClusterSpec[], progress: Progress): Promise<ClusterRecord[]> {
+/** Makes sure of all that clusters of the default version need; gives the archives of their images. */
+export async function prepare(progress: Progress): Promise<string[]> {
+  await prepareSystem(progress);
+  await ensureTools(TOOLS, { progress });
+  return (await testImages(progress)).map((image) => image.archive);
+}
+
+async function prepareSystem(progress: Progress): Promise<void> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) {
     throw new Error(
       "The local backend runs clusters in network namespaces: it needs Linux and root. Or install Docker and kind.",
     );
   }
   await ensurePrograms(SYSTEM_PROGRAMS, progress);
+}
+
+/** Brings local clusters up, or back to what they should be. Idempotent; safe to run again after being killed. */
+export async function up(specs: readonly ClusterSpec[], progress: Progress): Promise<ClusterRecord[]> {
+  await prepareSystem(progress);
   await finishRemovals(specs, progress);
   const records = await withNetworkLock(() => plan(specs));
   warnOfLimits(records, progress);
