@@ -36,18 +36,20 @@ async function main(): Promise<void> {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
   if (parts.includes("static") || (everything && mochaArgs.length === 0)) add(total, await runStaticChecks());
   for (const suite of SUITES) {
-    if (!everything && !parts.includes(suite)) continue;
+    if (interrupted || (!everything && !parts.includes(suite))) continue;
     if (suite !== "unit") await prepareOnce();
+    if (interrupted) break;
     add(total, await runSuite(suite, mochaArgs));
   }
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
   console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
-  process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0);
+  process.exit(interrupted || total.failed > 0 || total.passed === 0 ? 1 : 0);
 }
 
 async function runStaticChecks(): Promise<Counts> {
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const { name, command } of STATIC_CHECKS) {
+    if (interrupted) break;
     const started = Date.now();
     const code = await run(command, process.env, 10);
     console.log(`${code === 0 ? "✔" : "✘"} ${name} (${seconds(started)})`);
@@ -119,6 +121,8 @@ function readCounts(file: string): Counts {
 /** For everything together, in minutes. */
 const LIMIT_OF_ALL = 58;
 const startedAt = Date.now();
+/** After Ctrl-C no further part is begun. */
+let interrupted = false;
 
 /** Runs to the end or to the limit (minutes); a part over its limit is told to end and counts as failed. */
 function run(command: string[], env: NodeJS.ProcessEnv, limit: number): Promise<number> {
@@ -131,8 +135,10 @@ function run(command: string[], env: NodeJS.ProcessEnv, limit: number): Promise<
       endGroup(child.pid, "SIGTERM");
       setTimeout(() => endGroup(child.pid, "SIGKILL"), 10_000).unref();
     }, minutes * 60_000);
-    const pass = (signal: NodeJS.Signals) => () => endGroup(child.pid, signal);
-    const onInterrupt = pass("SIGINT");
+    const onInterrupt = (): void => {
+      interrupted = true;
+      endGroup(child.pid, "SIGINT");
+    };
     process.once("SIGINT", onInterrupt);
     child.on("exit", (code) => {
       clearTimeout(timer);
