@@ -6,6 +6,8 @@ export interface Cidr {
 
 const OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
 const ADDRESS = new RegExp(`^${OCTET}\\.${OCTET}\\.${OCTET}\\.${OCTET}$`);
+/** For schemas: an IPv4 range, host bits or not. */
+export const IPV4_CIDR_PATTERN = `^${OCTET}(\\.${OCTET}){3}/(3[0-2]|[12]?[0-9])$`;
 const PREFIX = /^(3[0-2]|[12]?[0-9])$/;
 
 /** Reads a dotted address as an unsigned number. @throws Error when it is not one */

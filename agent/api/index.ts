@@ -18,6 +18,7 @@ export * from "./names.js";
 export * from "./networking.js";
 export * from "./normalize-cidrs.js";
 export * from "./offloading.js";
+export * from "./peer-configuration.js";
 export * from "./quantity.js";
 export * from "./resource-list.js";
 export type { LocalReference, ObjectReference, Quantities, StandardCondition } from "./schema.js";

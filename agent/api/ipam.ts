@@ -3,16 +3,21 @@ import { z } from "zod";
 import { AGE, column } from "./columns.js";
 import { defineResource, type ObjectOf } from "./definition.js";
 import { IPAM } from "./groups.js";
-import { cidr, embedded, embeddedMetadata, int64, ipv4, object, objectReference } from "./schema.js";
-import { immutable } from "./schema-hints.js";
+import { IPV4_CIDR_PATTERN } from "./cidr.js";
+import { cidr, embedded, embeddedMetadata, int64, ipv4, object, objectReference, standardCondition } from "./schema.js";
+import { immutable, listMap, withHint } from "./schema-hints.js";
 
 const networkSpec = object({
-  cidr: immutable(cidr, "CIDR field is immutable"),
+  cidr: immutable(withHint(cidr, { pattern: IPV4_CIDR_PATTERN }), "CIDR field is immutable"),
   /** How many addresses are taken beforehand, the network address being the first. */
   preAllocated: immutable(int64.min(0), "PreAllocated field is immutable").optional(),
 });
 
-const networkStatus = object({ cidr: cidr.optional() });
+const networkStatus = object({
+  cidr: cidr.optional(),
+  /** `Allocated`: whether the Network has a range, and why not. */
+  conditions: listMap(z.array(standardCondition), "type").optional(),
+});
 
 export const NetworkResource = defineResource({
   ...IPAM,

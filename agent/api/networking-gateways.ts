@@ -2,13 +2,42 @@ import { z } from "zod";
 import { AGE, column, wideColumn } from "./columns.js";
 import { defineResource, type ObjectOf } from "./definition.js";
 import { NETWORKING } from "./groups.js";
-import { bytes, dateTime, int32, int64, ipv4, localReference, object, objectReference, stringMap } from "./schema.js";
-import { withDefault, withRules, type ValidationRule } from "./schema-hints.js";
+import {
+  bytes,
+  dateTime,
+  int32,
+  int64,
+  ipv4,
+  localReference,
+  object,
+  objectReference,
+  standardCondition,
+  stringMap,
+} from "./schema.js";
+import { listMap, withDefault, withHint, withRules, type ValidationRule } from "./schema-hints.js";
 
 /** Bounds what the uniqueness rule may cost the API server. */
 const MAX_PORTS = 64;
 
-const ports = z.array(int32).max(MAX_PORTS);
+/** The smallest MTU of IPv6, and jumbo frames: what a tunnel may have. */
+export const MTU_RANGE = { min: 1280, max: 9000 } as const;
+
+/** 0 and absent: the default. */
+const mtu = withRules(
+  int64.refine((value) => value === 0 || (value >= MTU_RANGE.min && value <= MTU_RANGE.max)),
+  {
+    rule: `self == 0 || (self >= ${MTU_RANGE.min} && self <= ${MTU_RANGE.max})`,
+    message: `must be between ${MTU_RANGE.min} and ${MTU_RANGE.max} bytes`,
+  },
+);
+
+const MAX_PORT = 65_535;
+const port = withHint(int32.min(1).max(MAX_PORT), { format: "int32" });
+const ports = z.array(port).max(MAX_PORTS);
+/** 0: any. */
+const nodePort = withHint(int32.min(0).max(MAX_PORT), { format: "int32" });
+/** An IPv4 address, a DNS name, or nothing yet. */
+const host = withHint(z.string(), { pattern: "^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?[.]?)?$" });
 const protocol = z.enum(["TCP", "UDP"]);
 const gatewayServiceType = z.enum(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]);
 const connectionType = z.enum(["Server", "Client"]);
@@ -36,27 +65,42 @@ const portRequired: ValidationRule = {
   message: "one of port and ports is required",
 };
 
-/** Where a gateway server is reached, as its status tells it and a client's spec takes it. */
-const endpointFields = object({
-  /** IP addresses or DNS names. Empty text: not known yet. */
-  addresses: z.array(z.string()).optional(),
-  port: int32.optional(),
-  ports: ports.optional(),
-  protocol: protocol.optional(),
-});
 const portRules = [exclusive("port", "ports"), unique("ports")];
 
-export const endpointStatus = withRules(endpointFields, ...portRules);
-const clientEndpoint = withRules(endpointFields, ...portRules, portRequired);
+/** Without the bounds of a spec: what is found is told as it is. */
+export const endpointStatus = withRules(
+  object({
+    addresses: z.array(z.string()).optional(),
+    port: int32.optional(),
+    ports: z.array(int32).max(MAX_PORTS).optional(),
+    protocol: protocol.optional(),
+  }),
+  ...portRules,
+);
+
+const clientEndpoint = withRules(
+  object({
+    /** IP addresses or DNS names. Empty text: not known yet. */
+    addresses: z.array(host).optional(),
+    port: port.optional(),
+    ports: ports.optional(),
+    protocol: protocol.optional(),
+  }),
+  ...portRules,
+  portRequired,
+);
 
 const serverEndpoint = withRules(
   object({
-    port: int32.optional(),
+    port: port.optional(),
     ports: ports.optional(),
-    serviceType: withDefault(gatewayServiceType, "ClusterIP"),
-    nodePort: int32.optional(),
+    serviceType: withRules(withDefault(gatewayServiceType, "ClusterIP"), {
+      rule: "self != 'ExternalName'",
+      message: "a gateway cannot be exposed by a Service of type ExternalName",
+    }),
+    nodePort: nodePort.optional(),
     nodePorts: ports.optional(),
-    loadBalancerIP: z.string().optional(),
+    loadBalancerIP: host.optional(),
   }),
   ...portRules,
   portRequired,
@@ -67,9 +111,12 @@ const serverEndpoint = withRules(
 /** The active gateway pod: its address and its node. */
 export const internalEndpoint = object({ ip: ipv4.optional(), node: z.string().optional() });
 
+/** `Accepted`: whether the gateway is made as its spec asks; the message begins with the field that stands in the way. */
+export const gatewayConditions = listMap(z.array(standardCondition), "type").optional();
+
 const gatewayServerSpec = object({
   serverTemplateRef: objectReference.optional(),
-  mtu: int64.optional(),
+  mtu: mtu.optional(),
   endpoint: serverEndpoint.optional(),
   /** The key Secret. Absent: found by its labels, or made. */
   secretRef: localReference.optional(),
@@ -82,6 +129,7 @@ const gatewayServerStatus = object({
   internalEndpoint: internalEndpoint.optional(),
   serverRef: objectReference.optional(),
   secretRef: objectReference.optional(),
+  conditions: gatewayConditions,
 });
 
 export const GatewayServerResource = defineResource({
@@ -106,7 +154,7 @@ export const GatewayServerResource = defineResource({
 
 const gatewayClientSpec = object({
   clientTemplateRef: objectReference.optional(),
-  mtu: int64.optional(),
+  mtu: mtu.optional(),
   endpoint: clientEndpoint.optional(),
   secretRef: localReference.optional(),
 });
@@ -115,6 +163,7 @@ const gatewayClientStatus = object({
   clientRef: objectReference.optional(),
   secretRef: objectReference.optional(),
   internalEndpoint: internalEndpoint.optional(),
+  conditions: gatewayConditions,
 });
 
 export const GatewayClientResource = defineResource({
@@ -143,6 +192,14 @@ const connectionStatus = object({
   /** In use: `Connected`, `Connecting`, `Error`. The schema has no enumeration. */
   value: z.string().optional(),
   latency: object({ value: z.string().optional(), timestamp: dateTime.optional() }).optional(),
+  /** What is wrong, and what to look at; absent when nothing is. */
+  message: z.string().optional(),
+  /** What makes the tunnel: `kernel` or `userspace`. */
+  implementation: z.string().optional(),
+  /** The MTU that the gateway runs with, in bytes. */
+  mtu: int64.optional(),
+  /** Whether packets as large as the MTU pass. */
+  fullSizePackets: z.string().optional(),
 });
 
 export const ConnectionResource = defineResource({
@@ -159,11 +216,21 @@ export const ConnectionResource = defineResource({
     column("STATUS", ".status.value"),
     AGE,
     wideColumn("LATENCY", ".status.latency.value"),
+    wideColumn("IMPLEMENTATION", ".status.implementation"),
+    wideColumn("MESSAGE", ".status.message"),
   ],
 });
 
-/** The 32 raw bytes of a WireGuard public key, as base64. */
-const publicKeySpec = object({ publicKey: bytes.optional() });
+/** Bytes of a WireGuard key, private or public. */
+export const WIREGUARD_KEY_LENGTH = 32;
+
+/** The raw bytes of a WireGuard public key, as base64. */
+const publicKeySpec = object({
+  publicKey: withRules(bytes, {
+    rule: `size(self) == ${WIREGUARD_KEY_LENGTH}`,
+    message: `must be ${WIREGUARD_KEY_LENGTH} bytes, as base64: a WireGuard public key`,
+  }).optional(),
+});
 
 export const PublicKeyResource = defineResource({
   ...NETWORKING,
@@ -174,6 +241,9 @@ export const PublicKeyResource = defineResource({
   spec: publicKeySpec,
   columns: [],
 });
+
+/** Whether packets of the tunnel's full size pass: yes, only in fragments, or not at all; unknown while the peer does not tell. */
+export const FullSizePackets = { pass: "Pass", fragmented: "Fragmented", lost: "Lost", unknown: "Unknown" } as const;
 
 /** The values of a Connection's status. */
 export const ConnectionValue = { connected: "Connected", connecting: "Connecting", error: "Error" } as const;

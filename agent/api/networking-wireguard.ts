@@ -5,7 +5,7 @@ import { AGE } from "./columns.js";
 import { defineResource, type ObjectOf } from "./definition.js";
 import { NETWORKING } from "./groups.js";
 import { Labels } from "./labels.js";
-import { endpointStatus, internalEndpoint } from "./networking-gateways.js";
+import { endpointStatus, gatewayConditions, internalEndpoint } from "./networking-gateways.js";
 import { embedded, embeddedMetadata, localReference, object, objectReference } from "./schema.js";
 
 const deploymentTemplate = object({
@@ -31,6 +31,7 @@ const wgGatewayServerStatus = object({
   secretRef: objectReference.optional(),
   internalEndpoint: internalEndpoint.optional(),
   endpoint: endpointStatus.optional(),
+  conditions: gatewayConditions,
 });
 
 export const WgGatewayServerResource = defineResource({
@@ -54,6 +55,7 @@ const wgGatewayClientSpec = object({
 const wgGatewayClientStatus = object({
   secretRef: objectReference.optional(),
   internalEndpoint: internalEndpoint.optional(),
+  conditions: gatewayConditions,
 });
 
 export const WgGatewayClientResource = defineResource({

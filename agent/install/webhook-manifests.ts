@@ -10,6 +10,8 @@ import type { LabelSelector } from "kubernetes-types/meta/v1";
 import {
   ConfigurationResource,
   ForeignClusterResource,
+  GatewayClientResource,
+  GatewayServerResource,
   Labels,
   Names,
   NamespaceOffloadingResource,
@@ -62,6 +64,8 @@ const VALIDATING: WebhookRule[] = [
     skippable: true,
   },
   { name: "configuration.validate.liqo.io", path: WebhookPaths.validateConfigurations, type: ConfigurationResource },
+  { name: "gatewayserver.validate.liqo.io", path: WebhookPaths.validateGateways, type: GatewayServerResource },
+  { name: "gatewayclient.validate.liqo.io", path: WebhookPaths.validateGateways, type: GatewayClientResource },
   { name: "tenant.validate.liqo.io", path: WebhookPaths.validateTenants, type: TenantResource, skippable: true },
   { name: "resourceslice.validate.liqo.io", path: WebhookPaths.resourceSlices, type: ResourceSliceResource },
   {

@@ -1,9 +1,10 @@
 import { Names, Ports } from "../../api/index.js";
 import type { AdmissionHandler } from "./admission.js";
 import { certificateController } from "./certificate-controller.js";
-import { mutateConfiguration, validateConfiguration } from "./configuration.js";
+import { configurationValidator, mutateConfiguration } from "./configuration.js";
 import type { WebhookContext } from "./context.js";
 import { mutateForeignCluster } from "./foreign-cluster.js";
+import { gatewayValidator } from "./gateway.js";
 import { namespaceOffloadingValidator } from "./namespace-offloading.js";
 import { WebhookPaths } from "./paths.js";
 import { podMutator } from "./pod.js";
@@ -63,7 +64,8 @@ function handlersOf(context: WebhookContext): Map<string, AdmissionHandler> {
     [WebhookPaths.mutateVirtualNodes, virtualNodeMutator(context)],
     [WebhookPaths.validateVirtualNodes, virtualNodeValidator(context)],
     [WebhookPaths.mutateConfigurations, mutateConfiguration],
-    [WebhookPaths.validateConfigurations, validateConfiguration],
+    [WebhookPaths.validateConfigurations, configurationValidator(context)],
+    [WebhookPaths.validateGateways, gatewayValidator(context)],
     [WebhookPaths.mutateTenants, mutateTenant],
     [WebhookPaths.validateTenants, tenantValidator(context)],
     [WebhookPaths.resourceSlices, resourceSliceValidator(context)],

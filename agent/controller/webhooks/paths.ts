@@ -8,6 +8,7 @@ export const WebhookPaths = {
   validateVirtualNodes: "/validate/virtualnodes",
   mutateConfigurations: "/mutate/configurations",
   validateConfigurations: "/validate/configurations",
+  validateGateways: "/validate/gateways",
   mutateTenants: "/mutate/tenants",
   validateTenants: "/validate/tenants",
   resourceSlices: "/validate/resourceslices",

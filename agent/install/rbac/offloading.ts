@@ -92,6 +92,11 @@ export const WEBHOOK_RULES: PolicyRule[] = [
     verbs: READ,
   },
   { apiGroups: ["authentication.liqo.io"], resources: ["tenants", "resourceslices"], verbs: READ },
+  {
+    apiGroups: ["networking.liqo.io"],
+    resources: ["configurations", "gatewayservers", "gatewayclients"],
+    verbs: ["list"],
+  },
   { apiGroups: [""], resources: ["namespaces", "nodes"], verbs: READ },
   // The authority is written into the configurations that are labelled for it; list and watch cannot be limited by name.
   {

@@ -12,6 +12,7 @@ import {
 import {
   Controller,
   TerminalError,
+  findCondition,
   isDeleting,
   keyOf,
   kubeTime,
@@ -21,6 +22,7 @@ import {
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { FIELD_MANAGER } from "../constants.js";
+import { ALLOCATED } from "./network-controller.js";
 import { ownedRanges } from "./owned-ranges.js";
 
 const CONDITION = "NetworkCIDRsConfigured";
@@ -148,7 +150,8 @@ async function writeStatus(
   const isComplete =
     (remapped[CidrType.pod] ?? []).length > 0 &&
     TYPES.every((type) => remapped[type]?.every((cidr) => cidr !== undefined));
-  const status = nextStatus(configuration, isComplete, isComplete ? remapped : undefined);
+  const failure = isComplete ? undefined : failureOf(configuration, networks);
+  const status = nextStatus(configuration, isComplete ? remapped : undefined, failure);
   if (JSON.stringify(status) !== JSON.stringify(configuration.status)) {
     const updated = await client.replaceStatus(ConfigurationResource, { ...configuration, status });
     informers.for(ConfigurationResource).observe(updated);
@@ -168,19 +171,33 @@ function remappedRanges(
   });
 }
 
+/** Why a range is waited for, by the field that asks for it. */
+function failureOf(configuration: Configuration, networks: Informer<Network>): string | undefined {
+  const { name: owner = "", namespace = "" } = configuration.metadata;
+  const failures = TYPES.flatMap((type) =>
+    remoteRanges(configuration, type).flatMap((cidr, index) => {
+      const network = networks.find(namespace, remoteNetworkName(owner, type, cidr));
+      const condition = findCondition(network?.status?.conditions, ALLOCATED);
+      return condition?.status === "False" ? [`spec.remote.cidr.${type}[${index}]: ${condition.message}`] : [];
+    }),
+  );
+  return failures.length > 0 ? failures.join("; ") : undefined;
+}
+
 /** The former mapping stands until there is a new one, unless what it maps has changed. */
 function nextStatus(
   configuration: Configuration,
-  isComplete: boolean,
   ranges: ClusterRanges | undefined,
+  failure: string | undefined,
 ): NonNullable<Configuration["status"]> {
+  const isComplete = ranges !== undefined;
   const conditions = withCondition(configuration.status?.conditions, {
     type: CONDITION,
     status: isComplete ? "True" : "False",
     reason: isComplete ? "NetworkCIDRsConfigured" : "WaitingForNetworks",
     message: isComplete
       ? "all remote ranges have a range in this cluster"
-      : "waiting for the ranges of remote Networks",
+      : (failure ?? "waiting for the ranges of remote Networks"),
     observedGeneration: configuration.metadata.generation,
     lastTransitionTime: kubeTime(),
   });

@@ -6,23 +6,28 @@ import {
   canonicalCidr,
   normalizeCidrs,
   type Network,
+  type StandardCondition,
 } from "../../../api/index.js";
 import {
   Controller,
+  KubeError,
   addFinalizer,
   hasFinalizer,
   isDeleting,
   keyOf,
+  kubeTime,
   messageOf,
   removeFinalizer,
+  withCondition,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { sameJson } from "../gateways/same-json.js";
 import { chooseRange, type HeldRange } from "./allocation.js";
 import type { Lock } from "./lock.js";
 
 /**
  * Gives each Network its range (network specification, §2). Watches Networks; owns their finalizer; writes `status.cidr`,
- * once. The Networks are the only record of what is in use: they are listed anew before each choice.
+ * once, and why there is none. The Networks are the only record of what is in use: they are listed anew before each choice.
  */
 export function networkController(context: ControllerContext, lock: Lock): Controller {
   const { client, informers, logger } = context;
@@ -51,8 +56,10 @@ export function networkController(context: ControllerContext, lock: Lock): Contr
       if (network.status?.cidr) return;
       await lock
         .run(() => allocate(context, key))
-        .catch((error: unknown) => {
+        .catch(async (error: unknown) => {
+          if (error instanceof KubeError) throw error;
           recorder.warning(NetworkResource, network, "RangeNotAllocated", messageOf(error));
+          await writeFailure(context, key, messageOf(error));
           throw error;
         });
     },
@@ -60,7 +67,8 @@ export function networkController(context: ControllerContext, lock: Lock): Contr
   controller.watch(networks, function* (network, event) {
     yield keyOf(network);
     // What has become free may be what another one waits for.
-    if (event.type === "deleted") for (const other of networks.list()) if (!other.status?.cidr) yield keyOf(other);
+    if (event.type === "deleted" || (event.type === "updated" && event.object.metadata.deletionTimestamp))
+      for (const other of networks.list()) if (!other.status?.cidr) yield keyOf(other);
   });
   return controller;
 }
@@ -76,9 +84,42 @@ async function allocate({ client, informers, config, logger }: ControllerContext
     held,
     config.ipamPools,
   );
-  const updated = await client.replaceStatus(NetworkResource, { ...network, status: { cidr } });
+  const updated = await client.replaceStatus(NetworkResource, {
+    ...network,
+    status: { cidr, conditions: allocatedCondition(network, "True", ALLOCATED, `range ${cidr}`) },
+  });
   informers.for(NetworkResource).observe(updated);
   logger.info({ network: key, requested, cidr }, "range allocated");
+}
+
+/** Says in the status why there is no range; the event alone would be forgotten. */
+async function writeFailure({ client, informers }: ControllerContext, key: string, message: string): Promise<void> {
+  const networks = informers.for(NetworkResource);
+  const network = networks.get(key);
+  if (!network || network.status?.cidr) return;
+  const conditions = allocatedCondition(network, "False", "RangeNotAllocated", `spec.cidr: ${message}`);
+  const status = { ...network.status, conditions };
+  if (sameJson(status, network.status)) return;
+  networks.observe(await client.replaceStatus(NetworkResource, { ...network, status }));
+}
+
+/** Whether a Network has its range. */
+export const ALLOCATED = "Allocated";
+
+function allocatedCondition(
+  { status, metadata }: Network,
+  value: "True" | "False",
+  reason: string,
+  message: string,
+): StandardCondition[] {
+  return withCondition<StandardCondition>(status?.conditions, {
+    type: ALLOCATED,
+    status: value,
+    reason,
+    message,
+    observedGeneration: metadata.generation,
+    lastTransitionTime: kubeTime(),
+  });
 }
 
 /** A fixed range counts before it is confirmed: those that can move must make way. */

@@ -6,6 +6,7 @@ import {
   Labels,
   NetworkResource,
   normalizeCidrs,
+  peerConfiguration,
   type Configuration,
   type InternalFabric,
 } from "../../../api/index.js";
@@ -38,9 +39,7 @@ export function internalFabricController(context: ControllerContext, lock: Lock)
     reconcile: async (key) => {
       const [namespace = "", remote = ""] = key.split("/");
       const gateway = gatewayOf(namespace, remote);
-      const configuration = configurations
-        .inNamespace(namespace)
-        .find((candidate) => remoteClusterOf(candidate) === remote && !isDeleting(candidate));
+      const configuration = peerConfiguration(configurations.list(), remote, namespace);
       const present = fabrics.get(key);
       if (!gateway || !configuration) {
         if (present && !isDeleting(present)) await client.delete(InternalFabricResource, { name: remote, namespace });
@@ -59,7 +58,14 @@ export function internalFabricController(context: ControllerContext, lock: Lock)
   };
   controller.watch(servers, byRemote);
   controller.watch(clients, byRemote);
-  controller.watch(configurations, byRemote);
+  controller.watch(configurations, function* (configuration) {
+    const remote = remoteClusterOf(configuration);
+    for (const gateway of [...servers.list(), ...clients.list()]) {
+      if (remoteClusterOf(gateway) === remote) yield* byRemote(gateway);
+    }
+    // A link whose gateway has gone is taken down by its own name.
+    yield* byRemote(configuration);
+  });
   controller.watch(fabrics);
   controller.watch(informers.for(NetworkResource), function* ({ metadata }) {
     if (metadata.namespace !== context.config.namespace) return;

@@ -5,10 +5,12 @@ import {
   SecretResource,
   TerminalError,
   apiVersionOf,
+  findCondition,
   isDeleting,
   keyOf,
   messageOf,
   ownerReference,
+  withCondition,
   type Informer,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
@@ -16,15 +18,17 @@ import { FIELD_MANAGER } from "../constants.js";
 import { AppliedMemory } from "./applied.js";
 import { KEY_SECRET_SELECTOR, keySecretName } from "./key-secret.js";
 import { CLIENT, SERVER, TEMPLATES, remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
+import { ACCEPTED, Refusal, acceptedCondition, isRefused } from "./refusal.js";
 import { renderObject } from "./render-object.js";
 import { sameJson } from "./same-json.js";
 
 const DEFAULT_PORT = 51_840;
 const DEFAULT_MTU = 1340;
+const LABEL_PATH = `metadata.labels[${Labels.remoteClusterID}]`;
 
 /**
  * GatewayServers or GatewayClients (network specification, §5.1): renders the template into a WgGatewayServer or
- * WgGatewayClient, which it owns, and copies that one's status. Watches gateways, templates, key Secrets and what it owns.
+ * WgGatewayClient, which it owns, and copies that one's status. What it cannot make it says in the condition `Accepted` and leaves as it was. Watches gateways, templates, key Secrets and what it owns.
  */
 export function gatewayController<G extends Gateway, W extends Workload>(
   context: ControllerContext,
@@ -43,22 +47,28 @@ export function gatewayController<G extends Gateway, W extends Workload>(
       if (!gateway || isDeleting(gateway)) return applied.forget(key);
       try {
         const wish = renderWorkload(context, kinds, gateway);
-        const present = workloads.get(keyOf(wish));
-        if (!applied.isCurrent(key, wish, present)) {
-          const result = await context.client.apply<Workload>(kinds.workload, wish, { fieldManager: FIELD_MANAGER });
+        if (!applied.isCurrent(key, wish, workloads.get(keyOf(wish)))) {
+          const result = await applyWorkload(context, kinds, wish);
           applied.remember(key, wish, result);
-          workloads.observe(result as W);
+          workloads.observe(result);
         }
+        await removeFormer(context, kinds, gateway, wish);
         await copyStatus(context, kinds, gateway, workloads.get(keyOf(wish)));
       } catch (error) {
-        if (error instanceof TerminalError)
-          recorder.warning(kinds.gateway, gateway, "GatewayNotMade", messageOf(error));
-        throw error;
+        if (!(error instanceof Refusal)) throw error;
+        const message = `${kinds.gateway.kind} ${key}: ${error.message}`;
+        recorder.warning(kinds.gateway, gateway, "GatewayNotMade", message);
+        await writeRefusal(context, kinds, gateway, error);
+        throw new TerminalError(message, { cause: error });
       }
     },
   });
   controller.watch(gateways);
-  controller.watch(workloads, ({ metadata }) => [keyOf({ metadata })]);
+  controller.watch(workloads, function* ({ metadata: { namespace, ownerReferences = [] } }) {
+    for (const { kind, name } of ownerReferences) {
+      if (kind === kinds.gateway.kind) yield keyOf({ metadata: { name, namespace } });
+    }
+  });
   for (const type of TEMPLATES) controller.watch(informers.for(type), () => gateways.list().map(keyOf));
   controller.watch(informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR }), ({ metadata }) =>
     gateways.inNamespace(metadata?.namespace ?? "").map(keyOf),
@@ -72,20 +82,19 @@ export function gatewayController<G extends Gateway, W extends Workload>(
   return controller;
 }
 
-/** @throws TerminalError naming what is wrong with the gateway */
+/** @throws Refusal naming what is wrong with the gateway */
 function renderWorkload<G extends Gateway, W extends Workload>(
   context: ControllerContext,
   kinds: GatewayKinds<G, W>,
   gateway: G,
 ): Workload {
   const { name = "", namespace = "", uid = "" } = gateway.metadata;
-  const where = `${kinds.gateway.kind} ${namespace}/${name}`;
   const remoteClusterID = remoteClusterOf(gateway);
-  if (!remoteClusterID) throw new TerminalError(`${where}: label ${Labels.remoteClusterID} is missing`);
-  refuseSecond(context, gateway, where);
-  const template = findTemplate(context, kinds, gateway, where);
+  if (!remoteClusterID) throw new Refusal("RemoteClusterIDMissing", LABEL_PATH, "is missing");
+  refuseSecond(context, gateway);
+  const template = findTemplate(context, kinds, gateway);
   const secrets = context.informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR }).inNamespace(namespace);
-  const secretName = secretNameOf(gateway, remoteClusterID, secrets, where);
+  const secretName = secretNameOf(gateway, remoteClusterID, secrets);
   const data = {
     Spec: specWithDefaults(gateway, secretName),
     Name: name,
@@ -94,10 +103,11 @@ function renderWorkload<G extends Gateway, W extends Workload>(
     ClusterID: remoteClusterID,
     SecretName: secretName,
   };
-  const rendered = render(template, data, where);
+  const rendered = render(template, data, kinds);
   const { kind = kinds.workload.kind, apiVersion = kinds.workload.apiVersion } = template.objectKind ?? {};
   if (kind !== kinds.workload.kind || apiVersion !== apiVersionOf(kinds.workload)) {
-    throw new TerminalError(`${where}: its template makes ${apiVersion} ${kind}, which no controller here knows`);
+    const problem = `the template makes ${apiVersion} ${kind}, which no controller here knows`;
+    throw new Refusal("TemplateInvalid", kinds.templateRefPath, problem);
   }
   return {
     ...rendered,
@@ -114,16 +124,53 @@ function renderWorkload<G extends Gateway, W extends Workload>(
   };
 }
 
-function render(template: GatewayTemplateSpec, data: object, where: string): Workload {
+function render<G extends Gateway, W extends Workload>(
+  template: GatewayTemplateSpec,
+  data: object,
+  kinds: GatewayKinds<G, W>,
+): Workload {
   try {
     return renderObject({ metadata: {}, spec: {}, ...template.template }, data) as Workload;
   } catch (error) {
-    throw new TerminalError(`${where}: ${messageOf(error)}`);
+    throw new Refusal("TemplateInvalid", kinds.templateRefPath, messageOf(error));
+  }
+}
+
+/** @throws Refusal when the API server does not take what the template makes */
+async function applyWorkload<G extends Gateway, W extends Workload>(
+  { client }: ControllerContext,
+  kinds: GatewayKinds<G, W>,
+  wish: Workload,
+): Promise<W> {
+  try {
+    return (await client.apply<Workload>(kinds.workload, wish, { fieldManager: FIELD_MANAGER })) as W;
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    throw new Refusal(
+      "TemplateInvalid",
+      kinds.templateRefPath,
+      `what the template makes is refused: ${messageOf(error)}`,
+    );
+  }
+}
+
+/** What an earlier template made under another name. */
+async function removeFormer<G extends Gateway, W extends Workload>(
+  { client, informers }: ControllerContext,
+  kinds: GatewayKinds<G, W>,
+  gateway: G,
+  wish: Workload,
+): Promise<void> {
+  const { namespace = "", uid } = gateway.metadata;
+  for (const { metadata } of informers.for(kinds.workload).inNamespace(namespace)) {
+    const isOwned = metadata.ownerReferences?.some((owner) => owner.uid === uid);
+    if (!isOwned || metadata.name === wish.metadata.name || metadata.deletionTimestamp) continue;
+    await client.delete(kinds.workload, { name: metadata.name ?? "", namespace }, { uid: metadata.uid });
   }
 }
 
 /** There is one link between two clusters: of several gateways for one remote cluster the oldest counts. */
-function refuseSecond({ informers }: ControllerContext, gateway: Gateway, where: string): void {
+function refuseSecond({ informers }: ControllerContext, gateway: Gateway): void {
   const remote = remoteClusterOf(gateway);
   const others: Gateway[] = [...informers.for(SERVER.gateway).list(), ...informers.for(CLIENT.gateway).list()].filter(
     (other) => !isDeleting(other) && remoteClusterOf(other) === remote && other.metadata.uid !== gateway.metadata.uid,
@@ -131,7 +178,8 @@ function refuseSecond({ informers }: ControllerContext, gateway: Gateway, where:
   const older = others.find((other) => age(other) < age(gateway));
   if (older) {
     const name = `${older.kind} ${older.metadata.namespace}/${older.metadata.name}`;
-    throw new TerminalError(`${where}: cluster ${remote} is linked by ${name} already; delete one of them`);
+    const problem = `cluster ${remote} is linked by ${name} already; delete one of them`;
+    throw new Refusal("LinkedAlready", LABEL_PATH, problem);
   }
 }
 
@@ -144,24 +192,26 @@ function findTemplate<G extends Gateway, W extends Workload>(
   { informers, config }: ControllerContext,
   kinds: GatewayKinds<G, W>,
   gateway: G,
-  where: string,
 ): GatewayTemplateSpec {
   const { kind, name = kinds.defaultTemplate, namespace } = kinds.templateRef(gateway) ?? {};
   const fallback = kinds === (SERVER as unknown) ? TEMPLATES[0] : TEMPLATES[1];
   const type = kind ? TEMPLATES.find((candidate) => candidate.kind === kind) : fallback;
-  if (!type) throw new TerminalError(`${where}: template kind ${kind} is not known`);
+  if (!type) {
+    throw new Refusal("TemplateNotFound", `${kinds.templateRefPath}.kind`, `template kind ${kind} is not known`);
+  }
   const templates: Informer<WgGatewayServerTemplate> = informers.for(type);
   const found = (namespace ? templates.find(namespace, name) : undefined) ?? templates.find(config.namespace, name);
-  if (!found) throw new TerminalError(`${where}: no ${type.kind} ${namespace ?? config.namespace}/${name}`);
-  return found.spec;
+  if (found) return found.spec;
+  const problem = `there is no ${type.kind} ${namespace ?? config.namespace}/${name}`;
+  throw new Refusal("TemplateNotFound", `${kinds.templateRefPath}.name`, problem);
 }
 
-function secretNameOf(gateway: Gateway, remoteClusterID: string, secrets: Secret[], where: string): string {
+function secretNameOf(gateway: Gateway, remoteClusterID: string, secrets: Secret[]): string {
   const { name = "" } = gateway.metadata;
   try {
     return keySecretName({ name, secretRef: gateway.spec.secretRef?.name, remoteClusterID }, secrets);
   } catch (error) {
-    throw new TerminalError(`${where}: ${messageOf(error)}`);
+    throw new Refusal("KeysUnusable", "spec.secretRef", messageOf(error));
   }
 }
 
@@ -194,6 +244,7 @@ function withServiceMetadata(spec: Workload["spec"], gateway: Gateway["spec"]): 
   return { ...spec, service: { ...spec.service, metadata } };
 }
 
+/** The workload's status is the gateway's; what stands in the workload's way stands in the gateway's. */
 async function copyStatus<G extends Gateway, W extends Workload>(
   { client, informers }: ControllerContext,
   kinds: GatewayKinds<G, W>,
@@ -201,9 +252,31 @@ async function copyStatus<G extends Gateway, W extends Workload>(
   workload: W | undefined,
 ): Promise<void> {
   if (!workload) return;
-  const { name, namespace, uid } = workload.metadata;
+  const { name, namespace, uid, generation } = workload.metadata;
   const reference = { apiVersion: kinds.workload.apiVersion, kind: kinds.workload.kind, name, namespace, uid };
-  const status = { ...workload.status, [kinds.workloadRefField]: reference };
+  const verdict = findCondition(workload.status?.conditions, ACCEPTED);
+  const observedGeneration = gateway.metadata.generation;
+  const status = {
+    ...workload.status,
+    conditions:
+      // Until the workload's controller has looked at what is asked now, the former verdict stands.
+      verdict?.observedGeneration === generation && verdict
+        ? withCondition(gateway.status?.conditions, { ...verdict, observedGeneration })
+        : gateway.status?.conditions,
+    [kinds.workloadRefField]: reference,
+  };
+  if (sameJson(status, gateway.status)) return;
+  informers.for(kinds.gateway).observe(await client.replaceStatus(kinds.gateway, { ...gateway, status }));
+}
+
+async function writeRefusal<G extends Gateway, W extends Workload>(
+  { client, informers }: ControllerContext,
+  kinds: GatewayKinds<G, W>,
+  gateway: G,
+  refusal: Refusal,
+): Promise<void> {
+  const conditions = acceptedCondition(gateway.status?.conditions, gateway.metadata.generation, refusal);
+  const status = { ...gateway.status, conditions };
   if (sameJson(status, gateway.status)) return;
   informers.for(kinds.gateway).observe(await client.replaceStatus(kinds.gateway, { ...gateway, status }));
 }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { Secret } from "kubernetes-types/core/v1";
-import { DataKeys, Labels, gatewayResourceName } from "../../../api/index.js";
+import { DataKeys, Labels, WIREGUARD_KEY_LENGTH, gatewayResourceName } from "../../../api/index.js";
 
 /** Selects key Secrets (network specification, §5.5). */
 export const KEY_SECRET_SELECTOR = `${Labels.gatewayResource}=true`;
@@ -29,13 +29,20 @@ export function keySecretName(
 /** Why a Secret cannot serve as a gateway's keys; undefined when it can. */
 export function keySecretProblem(secret: Secret, remoteClusterID: string): string | undefined {
   for (const field of [DataKeys.privateKey, DataKeys.publicKey]) {
-    const length = Buffer.from(secret.data?.[field] ?? "", "base64").length;
-    if (length !== 32) return `data.${field} must be 32 bytes, has ${length}`;
+    const bytes = Buffer.from(secret.data?.[field] ?? "", "base64");
+    if (bytes.length === WIREGUARD_KEY_LENGTH) continue;
+    const hint = isEncodedKey(bytes.toString("latin1")) ? ": it is base64 encoded twice" : "";
+    return `data.${field} must be ${WIREGUARD_KEY_LENGTH} bytes, has ${bytes.length}${hint}`;
   }
   const owner = secret.metadata?.labels?.[Labels.remoteClusterID];
   if (owner !== undefined && owner !== remoteClusterID)
     return `its label says cluster ${owner}, not ${remoteClusterID}`;
   return undefined;
+}
+
+/** Whether a text is a key as WireGuard's own tools print it. */
+function isEncodedKey(text: string): boolean {
+  return /^[A-Za-z0-9+/]{43}=\s*$/.test(text);
 }
 
 export function keySecretLabels(remoteClusterID: string): Record<string, string> {

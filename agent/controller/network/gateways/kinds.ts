@@ -20,6 +20,8 @@ export interface GatewayKinds<G extends Gateway, W extends Workload> {
   gateway: CustomResource<G>;
   workload: CustomResource<W>;
   templateRef: (gateway: G) => ObjectReference | undefined;
+  /** Where the spec names it. */
+  templateRefPath: string;
   defaultTemplate: string;
   /** The status field that names the workload. */
   workloadRefField: "serverRef" | "clientRef";
@@ -32,6 +34,7 @@ export const SERVER: GatewayKinds<GatewayServer, WgGatewayServer> = {
   gateway: GatewayServerResource,
   workload: WgGatewayServerResource,
   templateRef: ({ spec }) => spec.serverTemplateRef,
+  templateRefPath: "spec.serverTemplateRef",
   defaultTemplate: Names.gatewayServerTemplate,
   workloadRefField: "serverRef",
 };
@@ -40,6 +43,7 @@ export const CLIENT: GatewayKinds<GatewayClient, WgGatewayClient> = {
   gateway: GatewayClientResource,
   workload: WgGatewayClientResource,
   templateRef: ({ spec }) => spec.clientTemplateRef,
+  templateRefPath: "spec.clientTemplateRef",
   defaultTemplate: Names.gatewayClientTemplate,
   workloadRefField: "clientRef",
 };

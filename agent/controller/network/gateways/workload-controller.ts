@@ -1,3 +1,4 @@
+import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod, Secret } from "kubernetes-types/core/v1";
 import {
   Finalizers,
@@ -17,7 +18,6 @@ import {
   addFinalizer,
   hasFinalizer,
   isDeleting,
-  isInvalid,
   isNotFound,
   keyOf,
   messageOf,
@@ -33,14 +33,16 @@ import { AppliedMemory } from "./applied.js";
 import { gatewayEndpoint, internalEndpointOf } from "./endpoint.js";
 import { KEY_SECRET_SELECTOR, keySecretLabels, keySecretProblem } from "./key-secret.js";
 import { remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
+import { Refusal, acceptedCondition, isRefused } from "./refusal.js";
 import { sameJson } from "./same-json.js";
 import { WorkloadManifests } from "./workload-manifests.js";
 
 /** Selects the pods, Deployments and Services of gateways. */
 export const GATEWAY_SELECTOR = `${Labels.networkingComponent}=${LabelValues.gatewayComponent}`;
 
-/** How soon to look again for a key Secret that a person has named but not made: without our labels it cannot be watched. */
-const MISSING_SECRET_RETRY_MS = 1_000;
+/** How soon to look again at what a person must mend and nobody can watch: a Secret without our labels, else a port in use. */
+const KEYS_RETRY_MS = 1_000;
+const REFUSAL_RETRY_MS = 5_000;
 
 /**
  * WgGatewayServers or WgGatewayClients (network specification, §5.2 to §5.5): makes ServiceAccount, ClusterRoleBinding, key
@@ -74,15 +76,21 @@ export function workloadController<G extends Gateway, W extends Workload>(
         return;
       }
       const manifests = new WorkloadManifests(kinds, workload);
-      const secret = await ensureSecret(workload, manifests);
-      await Promise.all([
-        applyOnce("serviceaccount", ServiceAccountResource, manifests.serviceAccount(), workload),
-        applyOnce("binding", ClusterRoleBindingResource, manifests.clusterRoleBinding(), workload),
-        applyService(manifests),
-        secret ? applyDeployment(manifests) : undefined,
-      ]);
-      await writeStatus(workload, secret);
-      return secret ? undefined : { requeueAfterMs: MISSING_SECRET_RETRY_MS };
+      try {
+        const [secret] = await Promise.all([
+          ensureSecret(workload, manifests),
+          applyOnce("serviceaccount", ServiceAccountResource, manifests.serviceAccount(), workload),
+          applyOnce("binding", ClusterRoleBindingResource, manifests.clusterRoleBinding(), workload),
+        ]);
+        await applyRunning(manifests);
+        await writeStatus(workload, secret);
+        return;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        recorder.warning(kinds.workload, workload, error.reason, error.message);
+        await writeStatus(workload, undefined, error);
+        return { requeueAfterMs: error.reason === "KeysUnusable" ? KEYS_RETRY_MS : REFUSAL_RETRY_MS };
+      }
     },
   });
   const ofGateway = ({ metadata }: KubeObject): string[] => {
@@ -112,8 +120,8 @@ export function workloadController<G extends Gateway, W extends Workload>(
     }
   }
 
-  /** The gateway's key Secret; undefined while the one that its spec names cannot be used. */
-  async function ensureSecret(workload: W, manifests: WorkloadManifests<G, W>): Promise<Secret | undefined> {
+  /** The gateway's key Secret. @throws Refusal while the one that its spec names cannot be used */
+  async function ensureSecret(workload: W, manifests: WorkloadManifests<G, W>): Promise<Secret> {
     const { name: gatewayName = "", namespace = "" } = workload.metadata;
     const remoteClusterID = remoteClusterOf(workload) ?? "";
     const name = workload.spec.secretRef?.name || gatewayResourceName(gatewayName);
@@ -123,27 +131,40 @@ export function workloadController<G extends Gateway, W extends Workload>(
     }
     const problem = present ? keySecretProblem(present, remoteClusterID) : "there is no such Secret";
     if (problem || !present) {
-      recorder.warning(kinds.workload, workload, "KeysUnusable", `key Secret ${namespace}/${name}: ${problem}`);
-      return undefined;
+      throw new Refusal("KeysUnusable", "spec.secretRef.name", `key Secret ${namespace}/${name}: ${problem}`);
     }
     const labels = keySecretLabels(remoteClusterID);
     if (Object.entries(labels).every(([label, value]) => present.metadata?.labels?.[label] === value)) return present;
     return client.mergePatch(SecretResource, { name, namespace }, { metadata: { labels } });
   }
 
-  async function applyDeployment(manifests: WorkloadManifests<G, W>): Promise<void> {
+  /** Service and Deployment change together or not at all: one without the other would cut what runs. */
+  async function applyRunning(manifests: WorkloadManifests<G, W>): Promise<void> {
     const wish = manifests.deployment();
     const key = `deployment|${keyOf(wish)}`;
-    if (applied.isCurrent(key, wish, deployments.get(keyOf(wish)))) return;
+    const present = deployments.get(keyOf(wish));
+    const isCurrent = applied.isCurrent(key, wish, present);
+    if (present && !isCurrent && manifests.service()) await applyDeployment(wish, { dryRun: true });
+    await applyService(manifests);
+    if (isCurrent) return;
+    const result = await applyDeployment(wish, {});
+    if (!result) return;
+    applied.remember(key, wish, result);
+    deployments.observe(result);
+  }
+
+  /** Undefined where the Deployment had to be deleted first. @throws Refusal when the API server does not take it */
+  async function applyDeployment(wish: Deployment, options: { dryRun?: boolean }): Promise<Deployment | undefined> {
     try {
-      const result = await client.apply(DeploymentResource, wish, { fieldManager: FIELD_MANAGER });
-      applied.remember(key, wish, result);
-      deployments.observe(result);
+      return await client.apply(DeploymentResource, wish, { fieldManager: FIELD_MANAGER, ...options });
     } catch (error) {
-      if (!isInvalid(error) || !messageOf(error).includes("immutable")) throw error;
+      if (!isRefused(error)) throw error;
+      if (!messageOf(error).includes("immutable"))
+        throw new Refusal("DeploymentRefused", "spec.deployment", messageOf(error));
       // A selector cannot be changed: the Deployment's deletion leads back here.
       const { name = "", namespace } = wish.metadata ?? {};
-      await client.delete(DeploymentResource, { name, namespace });
+      if (!options.dryRun) await client.delete(DeploymentResource, { name, namespace });
+      return undefined;
     }
   }
 
@@ -153,9 +174,14 @@ export function workloadController<G extends Gateway, W extends Workload>(
     const key = `service|${keyOf(wish)}`;
     // Services have no generation: drift is seen by comparing what matters.
     if (applied.isCurrent(key, wish, services.get(keyOf(wish)))) return;
-    const result = await client.apply(ServiceResource, wish, { fieldManager: FIELD_MANAGER });
-    applied.remember(key, wish, result);
-    services.observe(result);
+    try {
+      const result = await client.apply(ServiceResource, wish, { fieldManager: FIELD_MANAGER });
+      applied.remember(key, wish, result);
+      services.observe(result);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      throw new Refusal("ServiceRefused", serviceField(messageOf(error)), messageOf(error));
+    }
   }
 
   /** For objects that are not watched: written once for each workload and each wish. */
@@ -172,7 +198,7 @@ export function workloadController<G extends Gateway, W extends Workload>(
     applied.remember(key, wish, marker);
   }
 
-  async function writeStatus(workload: W, secret: Secret | undefined): Promise<void> {
+  async function writeStatus(workload: W, secret: Secret | undefined, refusal?: Refusal): Promise<void> {
     const { name = "", namespace = "" } = workload.metadata;
     const pod = activePod(pods.inNamespace(namespace), name);
     const serviceName = new WorkloadManifests(kinds, workload).service()?.metadata?.name;
@@ -186,10 +212,21 @@ export function workloadController<G extends Gateway, W extends Workload>(
       ...(internalEndpoint ? { internalEndpoint } : {}),
       // Without a pod nobody can tell the NodePort's node; otherwise no address is better than a former one.
       ...(service && (pod || endpoint) ? { endpoint } : {}),
+      conditions: acceptedCondition(workload.status?.conditions, workload.metadata.generation, refusal),
     };
     if (sameJson(status, workload.status)) return;
     workloads.observe(await client.replaceStatus(kinds.workload, { ...workload, status }));
   }
+}
+
+/** The field of the gateway from which the refused field of its Service comes. */
+export function serviceField(message: string): string {
+  if (message.includes("nodePort") || /node ?port/i.test(message)) return "spec.endpoint.nodePort";
+  if (message.includes("loadBalancerIP")) return "spec.endpoint.loadBalancerIP";
+  if (message.includes("spec.type")) return "spec.endpoint.serviceType";
+  if (message.includes("spec.ports")) return "spec.endpoint.port";
+  if (message.includes("metadata.annotations")) return "spec.serviceAnnotations";
+  return message.includes("metadata.labels") ? "spec.serviceLabels" : "spec.endpoint";
 }
 
 /** The pod that serves the link: labelled active and not ending; the youngest of several. */
