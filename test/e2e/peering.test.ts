@@ -10,9 +10,9 @@ import { downClusters } from "../clusters/index.js";
 import { showPeering, showTraffic } from "../demo/checks.js";
 import { NAMESPACE, demoStack, type Demo } from "../demo/environment.js";
 import { Steps } from "../demo/steps.js";
-import { prepareLab, type LabCluster } from "../support/lab.js";
+import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
-import type { PulumiStack } from "../support/pulumi.js";
+import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { deployWeb, isReady, waitForPods } from "../support/workload.js";
 
@@ -85,6 +85,33 @@ describe("peering two clusters with the quick start", function () {
 
   it("carries traffic both ways, encrypted on the link; logs and exec work", async () => {
     await showTraffic(demo, steps, pods);
+  });
+
+  it("tells of both by its functions", async () => {
+    const { lab, consumer } = demo;
+    const info = new PulumiStack({
+      project: path.join(REPOSITORY, "test/e2e/projects/info"),
+      stateFolder,
+      stack: "e2e",
+      binFolder: lab.pulumiBin,
+      config: { kubeconfig: consumer.cluster.kubeconfigPath },
+    });
+    await info.init();
+    try {
+      await info.up();
+      const outputs = await info.outputs();
+      expect(outputs).to.have.nested.property("cluster.peerings.peers[0]").that.includes({
+        clusterID: "provider",
+        role: "Provider",
+        networkingStatus: "Healthy",
+        authenticationStatus: "Healthy",
+        offloadingStatus: "Healthy",
+      });
+      expect(outputs).to.have.nested.property("peering.peers.provider.network").that.includes({ status: "Healthy" });
+      expect(outputs).to.have.nested.property("peering.peers.provider.offloading.virtualNodes[0].status", "Healthy");
+    } finally {
+      await info.remove();
+    }
   });
 
   it("has nothing to change on a second up, and no drift on refresh", async () => {
