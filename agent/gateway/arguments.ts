@@ -17,6 +17,11 @@ export interface GatewayArguments {
   /** Forces one implementation of WireGuard. */
   implementation?: "kernel" | "userspace";
   keysFolder: string;
+  /** The key Secret, watched so that new keys count at once; without it only the mounted file counts. */
+  keySecret?: string;
+  /** Whether there are several replicas, of which one serves. */
+  leaderElection: boolean;
+  podName: string;
   /** The node this gateway runs on. */
   nodeName: string;
   /** Connection check (network specification, §7), in milliseconds. */
@@ -43,6 +48,8 @@ export function parseGatewayArguments(argv: string[], env: NodeJS.ProcessEnv = p
       "endpoint-port": text("51840"),
       implementation: text(""),
       "keys-folder": text("/etc/wireguard/keys"),
+      "key-secret": text(""),
+      "leader-election": { type: "boolean", default: false },
       "ping-interval": text("2s"),
       "ping-loss-threshold": text("5"),
       "ping-update-status-interval": text("10s"),
@@ -55,6 +62,7 @@ export function parseGatewayArguments(argv: string[], env: NodeJS.ProcessEnv = p
   if (implementation !== "" && implementation !== "kernel" && implementation !== "userspace") {
     throw new Error(`--implementation: "${implementation}" is neither kernel nor userspace`);
   }
+  if (values["leader-election"] && !env["POD_NAME"]) throw new Error("--leader-election: POD_NAME is not set");
   return {
     name: values.name,
     namespace: values.namespace,
@@ -69,6 +77,9 @@ export function parseGatewayArguments(argv: string[], env: NodeJS.ProcessEnv = p
     endpointPort: integer("endpoint-port", values["endpoint-port"], 1, 65_535),
     implementation: implementation || undefined,
     keysFolder: values["keys-folder"],
+    keySecret: values["key-secret"] || undefined,
+    leaderElection: values["leader-election"],
+    podName: env["POD_NAME"] ?? "",
     nodeName: env["NODE_NAME"] ?? "",
     pingIntervalMs: seconds("ping-interval", values["ping-interval"]),
     pingLossThreshold: integer("ping-loss-threshold", values["ping-loss-threshold"], 1, 1000),

@@ -26,10 +26,15 @@ export interface GatewayObjects {
   podAddresses: (nodeName: string) => string[];
 }
 
-export function tunnelState({ mode, mtu }: Pick<GatewayArguments, "mode" | "mtu">): TunnelState {
+export function tunnelState({
+  mode,
+  mtu,
+  listenPort,
+}: Pick<GatewayArguments, "mode" | "mtu" | "listenPort">): TunnelState {
   const [address, peerAddress] =
     mode === "server" ? [SERVER_ADDRESS, CLIENT_ADDRESS] : [CLIENT_ADDRESS, SERVER_ADDRESS];
-  return { device: TUNNEL_DEVICE, address, peerAddress, mtu };
+  const port = mode === "server" ? { listenPort } : {};
+  return { device: TUNNEL_DEVICE, address, peerAddress, mtu, ...port };
 }
 
 /** What the gateway must do, from what there is. Parts that are not known yet are empty: nothing passes there. */

@@ -11,6 +11,10 @@ export interface ConnectionCheckOptions {
   lossThreshold: number;
   /** Told of each change between connected and not, and of each new latency (milliseconds). */
   onResult: (result: ConnectionResult) => void;
+  /** Milliseconds between pings while connected. Default: intervalMs. */
+  connectedIntervalMs?: number;
+  /** Called with each ping while the peer has not answered for longer than silenceMs. */
+  onSilence?: { afterMs: number; call: () => void };
   port?: number;
 }
 
@@ -33,8 +37,8 @@ export class ConnectionCheck {
   private readonly socket = dgram.createSocket("udp4");
   /** Time stamps sent, with when by the monotonic clock. */
   private readonly sent = new Map<string, number>();
-  private pingTimer?: NodeJS.Timeout;
-  private verdictTimer?: NodeJS.Timeout;
+  private timer?: NodeJS.Timeout;
+  private isRunning = false;
   private startedAt = 0;
   /** When the last PONG came, or the window began, by the monotonic clock. */
   private heardAt = 0;
@@ -58,24 +62,32 @@ export class ConnectionCheck {
 
   /** Begins to ping, at once. */
   start(): void {
-    if (this.verdictTimer) return;
-    const now = performance.now();
-    this.startedAt = now;
-    this.heardAt = now;
-    this.verdictTimer = setInterval(() => this.judge(), (this.options.lossThreshold * this.options.intervalMs) / 10);
+    if (this.isRunning) return;
+    this.isRunning = true;
+    this.verdict = undefined;
+    this.startedAt = performance.now();
+    this.heardAt = this.startedAt;
     this.ping();
+  }
+
+  /** Pings no more until it is started again; pings of the peer are still answered. */
+  stop(): void {
+    this.isRunning = false;
+    clearTimeout(this.timer);
   }
 
   /** Pings right now, such as when the tunnel has just been set up anew. */
   ping(): void {
-    if (!this.verdictTimer) return;
-    clearTimeout(this.pingTimer);
+    if (!this.isRunning) return;
+    clearTimeout(this.timer);
+    this.judge();
     const timeStamp = new Date().toISOString();
     this.sent.set(timeStamp, performance.now());
     this.forgetOld();
-    const { remoteClusterID, peerAddress, port = CONNECTION_CHECK_PORT } = this.options;
+    const { remoteClusterID, peerAddress, port = CONNECTION_CHECK_PORT, onSilence } = this.options;
     this.socket.send(pingMessage(remoteClusterID, timeStamp), port, peerAddress, () => undefined);
-    this.pingTimer = setTimeout(() => this.ping(), this.nextPingMs());
+    this.timer = setTimeout(() => this.ping(), this.nextPingMs());
+    if (onSilence && this.silenceMs > onSilence.afterMs) onSilence.call();
   }
 
   get isConnected(): boolean {
@@ -84,19 +96,27 @@ export class ConnectionCheck {
 
   /** Milliseconds since the peer was last heard, or since the check began. */
   get silenceMs(): number {
-    return this.verdictTimer ? performance.now() - this.heardAt : 0;
+    return this.isRunning ? performance.now() - this.heardAt : 0;
   }
 
   close(): void {
-    clearTimeout(this.pingTimer);
-    clearInterval(this.verdictTimer);
+    this.stop();
     this.socket.close();
   }
 
+  /** Milliseconds of silence after which the peer counts as lost. */
+  private get patienceMs(): number {
+    return this.options.lossThreshold * this.options.intervalMs;
+  }
+
   private nextPingMs(): number {
-    if (this.isConnected) return this.options.intervalMs;
+    const { intervalMs, connectedIntervalMs = intervalMs } = this.options;
+    if (this.isConnected) return connectedIntervalMs;
     const eager = performance.now() - Math.max(this.startedAt, this.heardAt) < EAGER_FOR_MS;
-    return Math.min(this.options.intervalMs, eager ? EAGER_MS : IMPATIENT_MS);
+    const interval = Math.min(intervalMs, eager ? EAGER_MS : IMPATIENT_MS);
+    // The verdict falls in time.
+    const untilVerdict = this.patienceMs - this.silenceMs + 1;
+    return this.verdict === undefined && untilVerdict > 0 ? Math.min(interval, untilVerdict) : interval;
   }
 
   private receive(datagram: Buffer, source: dgram.RemoteInfo): void {
@@ -110,7 +130,7 @@ export class ConnectionCheck {
 
   private heard(timeStamp: string): void {
     const sentAt = this.sent.get(timeStamp);
-    if (sentAt === undefined || timeStamp < this.lastStamp) return;
+    if (sentAt === undefined || timeStamp < this.lastStamp || !this.isRunning) return;
     this.lastStamp = timeStamp;
     this.heardAt = performance.now();
     this.verdict = true;
@@ -118,14 +138,13 @@ export class ConnectionCheck {
   }
 
   private judge(): void {
-    if (this.verdict === false || this.silenceMs <= this.options.lossThreshold * this.options.intervalMs) return;
+    if (this.verdict === false || this.silenceMs <= this.patienceMs) return;
     this.verdict = false;
     this.options.onResult({ connected: false, latency: 0 });
-    this.ping();
   }
 
   private forgetOld(): void {
-    const limit = performance.now() - this.options.lossThreshold * this.options.intervalMs * 2;
+    const limit = performance.now() - this.patienceMs * 2;
     for (const [stamp, at] of this.sent) if (at < limit) this.sent.delete(stamp);
   }
 }

@@ -1,6 +1,7 @@
 import {
   ConnectionResource,
   ConnectionValue,
+  FullSizePackets,
   GatewayClientResource,
   GatewayServerResource,
   Labels,
@@ -13,16 +14,25 @@ import { isAlreadyExists, isNotFound, kubeTime, messageOf, type KubeClient, type
 import type { GatewayArguments } from "./arguments.js";
 import type { ConnectionResult } from "./connection-check.js";
 import { FIELD_MANAGER } from "./constants.js";
+import { explainPath } from "./diagnosis.js";
+import type { PathVerdict } from "./path-probe.js";
 import { formatLatency } from "./ping-message.js";
 import type { Implementation } from "./tunnel-device.js";
 
-/** How the tunnel is made, for people. */
-const IMPLEMENTATION_ANNOTATION = "networking.liqo.io/wireguard-implementation";
+const PATH_STATES: Record<PathVerdict["state"], string> = {
+  fits: FullSizePackets.pass,
+  fragmented: FullSizePackets.fragmented,
+  lost: FullSizePackets.lost,
+  unknown: FullSizePackets.unknown,
+};
 
 /** Makes the gateway's Connection and keeps its status (network specification, §6, §7). */
 export class ConnectionReporter {
   private value: string = ConnectionValue.connecting;
   private latency = 0;
+  private implementation?: Implementation;
+  private silence?: string;
+  private path?: PathVerdict;
   private writtenAt = 0;
   private writing = false;
   private again = false;
@@ -37,9 +47,10 @@ export class ConnectionReporter {
 
   /** Makes the Connection if there is none; called once the peer is configured. */
   async ensure(implementation: Implementation): Promise<void> {
+    this.implementation = implementation;
     if (this.current()) return;
     try {
-      const connection = connectionOf(this.args, implementation);
+      const connection = connectionOf(this.args);
       this.observe(await this.client.create(ConnectionResource, connection, { fieldManager: FIELD_MANAGER }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
@@ -50,11 +61,34 @@ export class ConnectionReporter {
   /** Takes a result of the check; the status is written when its value changes, and now and then for the latency. */
   report({ connected, latency }: ConnectionResult): void {
     const value = connected ? ConnectionValue.connected : ConnectionValue.error;
-    const isNews = value !== this.value;
+    const isNews = value !== this.value || (connected && this.silence !== undefined);
     this.value = value;
     this.latency = latency;
+    if (connected) this.silence = undefined;
     if (isNews) this.logger.info({ value, latency: formatLatency(latency) }, "connection");
     if (isNews || (connected && Date.now() - this.writtenAt > this.args.pingStatusIntervalMs)) void this.write();
+  }
+
+  /** Takes an explanation of why the peer is not heard. */
+  reportSilence(message: string): void {
+    if (message === this.silence) return;
+    this.silence = message;
+    this.logger.warn({ reason: message }, "no answer from the other gateway");
+    void this.write();
+  }
+
+  /** Takes what is known of full-size packets. */
+  reportPath(path: PathVerdict): void {
+    if (path.state === this.path?.state && path.largest === this.path.largest) return;
+    this.path = path;
+    const message = explainPath(path, this.args.mtu);
+    if (message) this.logger.warn({ reason: message }, "full-size packets");
+    void this.write();
+  }
+
+  private get message(): string | undefined {
+    if (this.silence !== undefined) return this.silence;
+    return this.path && explainPath(this.path, this.args.mtu);
   }
 
   /** One write at a time; what comes meanwhile is written after it. */
@@ -82,14 +116,21 @@ export class ConnectionReporter {
     const { name, namespace } = this.args;
     this.writtenAt = Date.now();
     const timestamp = this.value === ConnectionValue.connected ? kubeTime() : null;
-    const status = { value: this.value, latency: { value: formatLatency(this.latency), timestamp } };
+    const status = {
+      value: this.value,
+      latency: { value: formatLatency(this.latency), timestamp },
+      message: this.message ?? null,
+      implementation: this.implementation ?? null,
+      mtu: this.args.mtu,
+      fullSizePackets: this.path ? PATH_STATES[this.path.state] : null,
+    };
     const id = { name: gatewayResourceName(name), namespace };
     const options = { subresource: "status", fieldManager: FIELD_MANAGER } as const;
     this.observe(await this.client.mergePatch(ConnectionResource, id, { status }, options));
   }
 }
 
-function connectionOf(args: GatewayArguments, implementation: Implementation): Connection {
+function connectionOf(args: GatewayArguments): Connection {
   const { name, namespace, gatewayUID, mode, remoteClusterID } = args;
   const isServer = mode === "server";
   const gateway = isServer ? GatewayServerResource : GatewayClientResource;
@@ -99,7 +140,6 @@ function connectionOf(args: GatewayArguments, implementation: Implementation): C
       name: gatewayResourceName(name),
       namespace,
       labels: { [Labels.remoteClusterID]: remoteClusterID },
-      annotations: { [IMPLEMENTATION_ANNOTATION]: implementation },
       ownerReferences: [
         { apiVersion: gateway.apiVersion, kind: gateway.kind, name, uid: gatewayUID, controller: true },
       ],

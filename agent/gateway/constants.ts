@@ -7,6 +7,15 @@ export const TUNNEL_PREFIX = 30;
 /** UDP port of the connection check (network specification, §7). */
 export const CONNECTION_CHECK_PORT = 12_345;
 
+/** UDP port on which gateways tell each other how large a packet has arrived. */
+export const PATH_PROBE_PORT = 12_346;
+
+/** TCP port on which replicas of one gateway hear each other. */
+export const SIBLING_PORT = 12_347;
+
+/** What WireGuard adds to a packet over IPv4: IP 20, UDP 8, header and tag 32 bytes (network specification, §14). */
+export const WIREGUARD_OVERHEAD = 60;
+
 /** MTU when none is given: a common cloud path less WireGuard's overhead (network specification, §14). */
 export const DEFAULT_MTU = 1340;
 

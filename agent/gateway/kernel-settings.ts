@@ -11,6 +11,12 @@ const SETTINGS = {
   "net/ipv4/conf/default/accept_local": "1",
 };
 
+/** Of connections that another replica has served until now only the middle is seen. They matter to those alone, so their lack is no failure. */
+const OPTIONAL_SETTINGS = {
+  "net/netfilter/nf_conntrack_tcp_loose": "1",
+  "net/netfilter/nf_conntrack_tcp_be_liberal": "1",
+};
+
 /** Makes the pod's network namespace a router. */
 export async function applyKernelSettings(): Promise<void> {
   for (const [name, value] of Object.entries(SETTINGS)) {
@@ -24,5 +30,8 @@ export async function applyKernelSettings(): Promise<void> {
         },
       );
     }
+  }
+  for (const [name, value] of Object.entries(OPTIONAL_SETTINGS)) {
+    await writeFile(`/proc/sys/${name}`, value).catch(() => undefined);
   }
 }

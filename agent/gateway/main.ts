@@ -1,12 +1,13 @@
 import { startHealthServer } from "../runtime/health.js";
 import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
-import { KubeClient, aborted, createLogger, delay, messageOf } from "../runtime/index.js";
+import { KubeClient, aborted, createLogger, delay } from "../runtime/index.js";
 import { parseGatewayArguments } from "./arguments.js";
 import { collectState, tunnelState, type GatewayObjects } from "./collect-state.js";
-import { ConnectionCheck } from "./connection-check.js";
 import { ConnectionReporter } from "./connection-reporter.js";
 import { EndpointChooser } from "./endpoint-chooser.js";
 import { applyKernelSettings } from "./kernel-settings.js";
+import { privateKeyOf } from "./key-source.js";
+import { Leadership } from "./leadership/leadership.js";
 import { yieldOwnAddress } from "./own-address.js";
 import { PeerKeeper } from "./peer-keeper.js";
 import { gatewayLinks, gatewayRouting } from "./routing.js";
@@ -14,17 +15,15 @@ import { gatewayRuleset } from "./ruleset.js";
 import { GatewaySources } from "./sources.js";
 import type { GatewayState } from "./state.js";
 import { createTunnelDevice } from "./tunnel-device.js";
-
-/** How often a client looks whether its session is dead. */
-const REVIVE_MS = 250;
+import { TunnelWatch } from "./tunnel-watch.js";
 
 /** Before anything is known of the cluster. */
 const NOTHING: GatewayObjects = { tunnels: [], internalNodes: [], nodes: [], ips: [], podAddresses: () => [] };
 
 /**
  * The gateway role: one end of the tunnel to one peer, in a network namespace of its own. No packet passes through this process:
- * it sets up WireGuard, links, routes and rules, checks the connection and reports. Ends when told to, or when the userspace tunnel
- * dies.
+ * it sets up WireGuard, links, routes and rules, checks the connection and reports. Of several replicas one serves; the others have all but
+ * the peer set up. Ends when told to, or when the userspace tunnel dies.
  */
 export async function runGateway(argv: string[], signal: AbortSignal): Promise<void> {
   const args = parseGatewayArguments(argv);
@@ -48,20 +47,17 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     (c) => sources.observeConnection(c),
     logger,
   );
-  const check = new ConnectionCheck({
-    remoteClusterID: args.remoteClusterID,
-    peerAddress: tunnel.peerAddress,
-    intervalMs: args.pingIntervalMs,
-    lossThreshold: args.pingLossThreshold,
-    onResult: (result) => reporter.report(result),
-  });
+  const watch = new TunnelWatch({ run, args, tunnel, table, endpoints, peer, reporter, logger });
+  const leadership = args.leaderElection ? new Leadership(client, args, logger, () => loop.trigger()) : undefined;
+  let isReady = false;
 
-  const health = startHealthServer(() => true);
+  const health = startHealthServer(() => isReady);
   const [implementation] = await Promise.all([
     createTunnelDevice({
       run,
       tunnel,
       implementation: args.implementation,
+      onWords: (words) => logger.warn({ words }, "wireguard-go"),
       onExit: (reason) => {
         failure = reason;
         ended.abort();
@@ -74,17 +70,21 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
       .then(() => yieldOwnAddress(run)),
     sources.start(),
     endpoints?.refresh(),
-    check.listen(),
+    watch.listen(),
   ]);
   peer.deviceIsNew = implementation === "userspace";
   logger.info({ mode: args.mode, implementation, remoteClusterID: args.remoteClusterID }, "tunnel device ready");
   loop.start();
-  const tasks = endpoints ? [keepSession(endpoints), resolveNames(endpoints)] : [];
+  await leadership?.start();
+  isReady = true;
+  const names = endpoints && resolveNames(endpoints);
   await aborted(ended.signal);
+  // Another replica takes over while this one still ends.
+  await leadership?.stop();
   await loop.stop();
-  check.close();
+  watch.close();
   health.close();
-  await Promise.all(tasks);
+  await names;
   if (failure !== undefined && !signal.aborted) throw new Error(failure);
 
   async function apply(): Promise<void> {
@@ -93,8 +93,15 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   }
 
   async function connect(): Promise<void> {
-    if (!(await peer.apply(sources.publicKey?.spec.publicKey))) return;
-    check.start();
+    const privateKey = await privateKeyOf(sources.keySecret, args.keysFolder);
+    const serves = leadership === undefined || leadership.isLeader;
+    const before = peer.configuredAt;
+    if (!(await peer.apply(privateKey, serves ? sources.publicKey?.spec.publicKey : undefined))) {
+      watch.stop();
+      return;
+    }
+    watch.start();
+    if (peer.configuredAt !== before) watch.ask();
     await reporter.ensure(implementation);
   }
 
@@ -103,21 +110,6 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     if (await table.apply(gatewayRuleset(state))) logger.info({ nodes: state.nodes.length }, "rules applied");
     await applyVxlan(run, gatewayLinks(state));
     await applyRouting(run, gatewayRouting(state));
-  }
-
-  async function keepSession(chooser: EndpointChooser): Promise<void> {
-    while (!ended.signal.aborted) {
-      await delay(REVIVE_MS, ended.signal);
-      if (check.isConnected && check.silenceMs < args.pingIntervalMs * 2.5) continue;
-      try {
-        if (await peer.revive(check.silenceMs, check.isConnected)) {
-          logger.debug({ endpoint: chooser.endpoint }, "session restarted");
-          check.ping();
-        }
-      } catch (error) {
-        logger.warn({ reason: messageOf(error) }, "session not restarted");
-      }
-    }
   }
 
   async function resolveNames(chooser: EndpointChooser): Promise<void> {

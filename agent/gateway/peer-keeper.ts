@@ -1,6 +1,3 @@
-import { readFile } from "node:fs/promises";
-import path from "node:path";
-import { DataKeys } from "../api/names.js";
 import type { Run } from "../net/index.js";
 import type { Logger } from "../runtime/index.js";
 import type { GatewayArguments } from "./arguments.js";
@@ -15,18 +12,22 @@ import {
   type WireGuardStatus,
 } from "./wireguard.js";
 
-/** How long a session may be silent before a client begins a new one (two pings and a half). */
-const SILENCE_MS = 5_000;
+/** How long a session may be silent before a client begins a new one (two pings of a client's). */
+export const SILENCE_MS = 1_000;
 
-const NEW_DEVICE: WireGuardStatus = { privateKey: "", listenPort: 0, peers: [] };
+/** WireGuard tells of handshakes in whole seconds. */
+const HANDSHAKE_PRECISION_MS = 1_000;
+
+const NEW_DEVICE: WireGuardStatus = { privateKey: "", publicKey: "", listenPort: 0, peers: [] };
 
 /** Keeps WireGuard's device as keys and endpoint ask, and a client's session alive. */
 export class PeerKeeper {
   /** Spares looking at a device that has just been made. */
   deviceIsNew = false;
+  /** When the tunnel was last set up differently, milliseconds since the epoch. */
+  configuredAt = 0;
   private peer?: WireGuardPeer;
   private appliedEndpoint?: string;
-  private configuredAt = 0;
   private restartedAt = 0;
   private receivedBytes = 0;
 
@@ -37,13 +38,16 @@ export class PeerKeeper {
     private readonly logger: Logger,
   ) {}
 
-  /** Brings the device to the peer's key (base64; undefined: no peer). Resolves to whether there is a peer that can be reached. */
-  async apply(publicKey: string | undefined): Promise<boolean> {
+  /**
+   * Brings the device to the own private key and the peer's public one (base64; undefined: no peer). Resolves to whether there is a
+   * peer that can be reached.
+   */
+  async apply(privateKey: string, publicKey: string | undefined): Promise<boolean> {
     const endpoint = this.endpoints?.endpoint;
     const isReachable = publicKey !== undefined && (this.endpoints === undefined || endpoint !== undefined);
     this.peer = isReachable ? { publicKey, endpoint } : undefined;
     const config = {
-      privateKey: await readPrivateKey(this.args.keysFolder),
+      privateKey,
       listenPort: this.args.mode === "server" ? this.args.listenPort : undefined,
       peer: this.peer,
     };
@@ -64,14 +68,15 @@ export class PeerKeeper {
    * Clients: begins a new session when the present one is dead, far sooner than WireGuard itself would. `silenceMs` is how long
    * the peer has not answered. Resolves to whether it did.
    */
-  async revive(silenceMs: number, isConnected: boolean): Promise<boolean> {
+  async revive(silenceMs: number): Promise<boolean> {
     if (!this.peer || !this.endpoints) return false;
     const now = Date.now();
-    if (now - Math.max(this.configuredAt, this.restartedAt) < restartInterval(now - this.configuredAt, isConnected))
-      return false;
+    const age = Math.min(now - this.configuredAt, silenceMs);
+    if (now - Math.max(this.configuredAt, this.restartedAt) < restartInterval(age)) return false;
     const status = await wireguardStatus(this.run, TUNNEL_DEVICE);
     const peer = status.peers.find(({ publicKey }) => publicKey === this.peer?.publicKey);
-    const hasHandshake = (peer?.latestHandshake ?? 0) > 0;
+    // A handshake from before the last change of keys is worth nothing.
+    const hasHandshake = (peer?.latestHandshake ?? 0) * 1000 > this.configuredAt - HANDSHAKE_PRECISION_MS;
     const isHeard = (peer?.receivedBytes ?? 0) > this.receivedBytes;
     this.receivedBytes = peer?.receivedBytes ?? 0;
     if (hasHandshake && (silenceMs < SILENCE_MS || isHeard)) return false;
@@ -86,17 +91,8 @@ export class PeerKeeper {
 }
 
 /** Milliseconds between attempts: short at first, when the other side is likely to be just starting. */
-export function restartInterval(ageMs: number, wasConnected: boolean): number {
-  if (wasConnected) return 1_000;
-  if (ageMs < 5_000) return 500;
+export function restartInterval(ageMs: number): number {
+  if (ageMs < 10_000) return 500;
   if (ageMs < 30_000) return 1_000;
   return ageMs < 120_000 ? 2_000 : 5_000;
-}
-
-/** The key as base64 text; the Secret has its 32 bytes. @throws Error when it has not */
-async function readPrivateKey(folder: string): Promise<string> {
-  const file = path.join(folder, DataKeys.privateKey);
-  const bytes = await readFile(file);
-  if (bytes.length !== 32) throw new Error(`private key ${file}: must be 32 bytes, has ${bytes.length}`);
-  return bytes.toString("base64");
 }

@@ -1,6 +1,6 @@
 import { cidrContainsAddress, firstAddress } from "../api/cidr.js";
 import { LINK_PREFIX, disjointRanges, setText, tableText } from "../net/index.js";
-import { CONNECTION_CHECK_PORT } from "./constants.js";
+import { CONNECTION_CHECK_PORT, PATH_PROBE_PORT } from "./constants.js";
 import type { GatewayState, RangePair } from "./state.js";
 
 const NODES = `"${LINK_PREFIX}*"`;
@@ -30,9 +30,13 @@ function chain(name: string, type: string, hook: string, priority: string, polic
   ];
 }
 
+/** Counts WireGuard's handshake requests: those of a peer with the wrong keys are seen by nothing else. */
+export const HANDSHAKE_COUNTER = "handshake-requests";
+
 /** What the guard refused, for metrics and for people: a peer that sends what it must not. */
 function counters(): string[] {
-  return ["foreign-source", "foreign-destination", "gateway-access"].map((name) => `counter ${name} { }`);
+  const names = ["foreign-source", "foreign-destination", "gateway-access", HANDSHAKE_COUNTER];
+  return names.map((name) => `counter ${name} { }`);
 }
 
 /** Before any translation: what the peer may send is from its own ranges, to this cluster's pods and lent addresses. */
@@ -55,10 +59,18 @@ function unless(field: "saddr" | "daddr", ranges: string[]): string {
 function inputRules({ tunnel }: GatewayState): string[] {
   const fromPeer = `iifname "${tunnel.device}" ip saddr ${tunnel.peerAddress} ip daddr ${tunnel.address}`;
   return [
-    `${fromPeer} udp dport ${CONNECTION_CHECK_PORT} accept`,
+    `${fromPeer} udp dport ${setText([String(CONNECTION_CHECK_PORT), String(PATH_PROBE_PORT)])} accept`,
+    // Answers to this side's own probes.
+    `${fromPeer} udp sport ${PATH_PROBE_PORT} accept`,
     `${fromPeer} icmp type { echo-request, echo-reply, destination-unreachable, time-exceeded } accept`,
     `iifname "${tunnel.device}" counter name "gateway-access" drop`,
+    ...(tunnel.listenPort === undefined ? [] : [handshakeRule(tunnel.listenPort)]),
   ];
+}
+
+/** A handshake request's first four bytes are 1, 0, 0, 0. */
+function handshakeRule(port: number): string {
+  return `udp dport ${port} @th,64,32 0x01000000 counter name "${HANDSHAKE_COUNTER}"`;
 }
 
 function forwardRules({ tunnel }: GatewayState): string[] {

@@ -1,4 +1,4 @@
-import type { Node, Pod } from "kubernetes-types/core/v1";
+import type { Node, Pod, Secret } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ConnectionResource,
@@ -10,6 +10,7 @@ import {
   Labels,
   PublicKeyResource,
   gatewayResourceName,
+  peerConfiguration,
   type Configuration,
   type Connection,
   type PublicKey,
@@ -18,6 +19,7 @@ import {
   Informer,
   NodeResource,
   PodResource,
+  SecretResource,
   type KubeClient,
   type KubeObject,
   type Logger,
@@ -35,18 +37,20 @@ export class GatewaySources {
   private readonly internalNodes;
   private readonly nodes;
   private readonly ips;
+  private readonly keySecrets?: Informer<Secret>;
   private pods?: Informer<Pod>;
 
   constructor(
     private readonly client: KubeClient,
-    args: GatewayArguments,
+    private readonly args: GatewayArguments,
     private readonly logger: Logger,
     private readonly onChange: () => void,
   ) {
-    const { namespace, remoteClusterID, name } = args;
+    const { namespace, remoteClusterID, name, keySecret } = args;
     const labelSelector = `${Labels.remoteClusterID}=${remoteClusterID}`;
     this.keys = new Informer(client, PublicKeyResource, { namespace, labelSelector, logger });
-    this.configurations = new Informer(client, ConfigurationResource, { namespace, labelSelector, logger });
+    // A Configuration may be in any namespace (network specification, §5.2).
+    this.configurations = new Informer(client, ConfigurationResource, { labelSelector, logger });
     this.connections = new Informer(client, ConnectionResource, {
       namespace,
       fieldSelector: `metadata.name=${gatewayResourceName(name)}`,
@@ -69,6 +73,10 @@ export class GatewaySources {
       logger,
     });
     this.ips = new Informer(client, IPResource, { logger });
+    if (keySecret) {
+      const fieldSelector = `metadata.name=${keySecret}`;
+      this.keySecrets = new Informer(client, SecretResource, { namespace, fieldSelector, logger });
+    }
   }
 
   async start(): Promise<void> {
@@ -83,6 +91,8 @@ export class GatewaySources {
       this.ips,
     ].map((informer) => informer as unknown as Informer<KubeObject>);
     for (const informer of all) informer.onEvent(this.onChange).start();
+    // The mounted file serves until this one is there.
+    this.keySecrets?.onEvent(this.onChange).start();
     await Promise.all(all.map((informer) => informer.waitForSync()));
   }
 
@@ -108,6 +118,11 @@ export class GatewaySources {
       .sort((a, b) => (b.metadata.creationTimestamp ?? "").localeCompare(a.metadata.creationTimestamp ?? ""))[0];
   }
 
+  /** The gateway's own keys. */
+  get keySecret(): Secret | undefined {
+    return this.keySecrets?.list()[0];
+  }
+
   get connection(): Connection | undefined {
     return this.connections.list()[0];
   }
@@ -117,7 +132,8 @@ export class GatewaySources {
   }
 
   private get configuration(): Configuration | undefined {
-    return this.configurations.list().find(({ metadata }) => !metadata.deletionTimestamp);
+    const { remoteClusterID, namespace } = this.args;
+    return peerConfiguration(this.configurations.list(), remoteClusterID, namespace);
   }
 
   /** Only where nodes have no range: one route for each pod then. */

@@ -19,6 +19,8 @@ export interface TunnelState {
   address: string;
   peerAddress: string;
   mtu: number;
+  /** Servers only: the UDP port. */
+  listenPort?: number;
 }
 
 export interface RangePair {

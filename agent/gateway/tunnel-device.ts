@@ -16,6 +16,8 @@ export interface TunnelDeviceOptions {
   startUserspace?: (device: string) => ChildProcess;
   /** Whether wireguard-go has made the device and listens. Default: looks for its control socket. */
   isServed?: (device: string) => Promise<boolean>;
+  /** Told what the userspace implementation complains about. */
+  onWords?: (words: string) => void;
   /** Called when the userspace implementation has ended by itself. */
   onExit: (reason: string) => void;
 }
@@ -78,7 +80,10 @@ async function userspaceDevice(options: TunnelDeviceOptions): Promise<void> {
   let ended: string | undefined;
   let lastWords = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8").on("data", (text: string) => (lastWords = `${lastWords}${text}`.slice(-500)));
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      lastWords = `${lastWords}${text}`.slice(-500);
+      options.onWords?.(text.trim());
+    });
   }
   const finish = (reason: string): void => {
     if (ended !== undefined) return;
@@ -87,16 +92,22 @@ async function userspaceDevice(options: TunnelDeviceOptions): Promise<void> {
   };
   child.once("error", (error) => finish(`wireguard-go cannot be started: ${error.message}`));
   child.once("close", (code, signal) => {
-    finish(`wireguard-go ended (${signal ?? `exit code ${code}`}): ${lastWords.trim().replaceAll("\n", "; ")}`);
+    finish(`wireguard-go ended (${signal ?? `exit code ${code}`})${said(lastWords)}`);
   });
   const deadline = Date.now() + DEADLINE_MS;
   // Milliseconds: a watch of the folder would cost more.
   while (!(await isServed(tunnel.device))) {
     if (ended !== undefined) throw new Error(ended);
     if (Date.now() > deadline)
-      throw new Error(`wireguard-go: no device ${tunnel.device} within ${DEADLINE_MS / 1000} s`);
+      throw new Error(`wireguard-go: no device ${tunnel.device} within ${DEADLINE_MS / 1000} s${said(lastWords)}`);
     await delay(5);
   }
+}
+
+/** What it printed, as the end of a message. */
+function said(words: string): string {
+  const text = words.trim().replaceAll(/\s*\n\s*/g, "; ");
+  return text === "" ? "" : `: ${text}`;
 }
 
 /** Its control socket comes last, after the device. */

@@ -19,6 +19,7 @@ export interface WireGuardPeer {
 /** What `wg show <device> dump` tells. */
 export interface WireGuardStatus {
   privateKey: string;
+  publicKey: string;
   listenPort: number;
   peers: PeerStatus[];
 }
@@ -48,6 +49,7 @@ export function parseDump(text: string): WireGuardStatus {
     .map((line) => line.split("\t"));
   return {
     privateKey: device[0] ?? "",
+    publicKey: device[1] ?? "",
     listenPort: Number(device[2] ?? 0),
     peers: peers.map(([publicKey = "", , endpoint, allowedIPs = "", handshake, received, sent]) => ({
       publicKey,

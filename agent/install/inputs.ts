@@ -10,6 +10,8 @@ export interface InstallInputs {
   imagePullSecrets: string[];
   /** Replicas of the controller, of which one leads. */
   replicas: number;
+  /** Replicas of each gateway, of which one serves. Absent: one. */
+  gatewayReplicas?: number;
   podCIDRs: string[];
   serviceCIDR: string;
   /** Absent: 10.70.0.0/16, or another range of that size if it is taken. */
@@ -26,6 +28,8 @@ export interface InstallInputs {
   trustedCA: boolean;
   clusterLabels: Record<string, string>;
   networkingEnabled: boolean;
+  /** Whether peers may reach the API server through their tunnels (in-band peering). Absent: yes. */
+  apiServerProxy?: boolean;
   resourceEnforcement: boolean;
   defaultLimitsEnforcement: "Hard" | "Soft" | "None";
   defaultNodeResources: Record<string, string>;

@@ -21,7 +21,10 @@ type NetworkInputs = Pick<
   InstallInputs,
   "namespace" | "podCIDRs" | "serviceCIDR" | "externalCIDR" | "internalCIDR" | "reservedSubnets"
 >;
-type TemplateInputs = Pick<InstallInputs, "namespace" | "image" | "imagePullPolicy" | "imagePullSecrets">;
+type TemplateInputs = Pick<
+  InstallInputs,
+  "namespace" | "image" | "imagePullPolicy" | "imagePullSecrets" | "gatewayReplicas"
+>;
 
 const DEFAULT_EXTERNAL = "10.70.0.0/16";
 const DEFAULT_INTERNAL = "10.80.0.0/16";
@@ -127,24 +130,27 @@ const SELECTOR = {
 const LABELS = { ...SELECTOR, [Labels.remoteClusterID]: "{{ .ClusterID }}" };
 const RESOURCE_METADATA = { name: "gw-{{ .Name }}", namespace: "{{ .Namespace }}", labels: LABELS };
 const KEYS_VOLUME = "wireguard-keys";
+/** As agent/runtime/health.ts. */
+const HEALTH_PORT = 8081;
 
 function deployment(inputs: TemplateInputs, roleArguments: string[]): object {
-  const { imagePullSecrets } = inputs;
+  const { imagePullSecrets, gatewayReplicas = 1 } = inputs;
+  const hasStandby = gatewayReplicas > 1;
   return {
     metadata: RESOURCE_METADATA,
     spec: {
-      replicas: 1,
-      // Two gateways of one link at a time would fight for the peer.
-      strategy: { type: "Recreate" },
+      replicas: gatewayReplicas,
+      strategy: hasStandby ? ONE_MORE_FIRST : { type: "Recreate" },
       selector: { matchLabels: SELECTOR },
       template: {
-        metadata: { labels: { ...LABELS, [Labels.gatewayActive]: "true" } },
+        // Of several replicas the one that serves labels itself.
+        metadata: { labels: hasStandby ? LABELS : { ...LABELS, [Labels.gatewayActive]: "true" } },
         spec: {
           serviceAccountName: "{{ .Name }}",
           terminationGracePeriodSeconds: 5,
           ...(imagePullSecrets.length > 0 ? { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) } : {}),
-          affinity: { nodeAffinity: physicalNodesOnly() },
-          containers: [container(inputs, roleArguments)],
+          affinity: { nodeAffinity: physicalNodesOnly(), ...(hasStandby ? { podAntiAffinity: apart() } : {}) },
+          containers: [container(inputs, roleArguments, hasStandby)],
           volumes: [{ name: KEYS_VOLUME, secret: { secretName: "{{ .SecretName }}", defaultMode: 0o400 } }],
         },
       },
@@ -152,7 +158,10 @@ function deployment(inputs: TemplateInputs, roleArguments: string[]): object {
   };
 }
 
-function container({ image, imagePullPolicy }: TemplateInputs, roleArguments: string[]): object {
+/** Without a standby, a new gateway and an old one would fight for the peer. */
+const ONE_MORE_FIRST = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+
+function container({ image, imagePullPolicy }: TemplateInputs, roleArguments: string[], hasStandby: boolean): object {
   return {
     name: "gateway",
     image,
@@ -164,17 +173,29 @@ function container({ image, imagePullPolicy }: TemplateInputs, roleArguments: st
       "--remote-cluster-id={{ .ClusterID }}",
       "--gateway-uid={{ .GatewayUID }}",
       "--mtu={{ .Spec.MTU }}",
+      "--key-secret={{ .SecretName }}",
+      ...(hasStandby ? ["--leader-election"] : []),
       ...roleArguments,
     ],
     env: [
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
     ],
+    // A standby counts for a rolling update once it could take over.
+    ...(hasStandby ? { readinessProbe: { httpGet: { path: "/readyz", port: HEALTH_PORT }, periodSeconds: 2 } } : {}),
+    // What it said last tells whoever looks at the pod why it ended.
+    terminationMessagePolicy: "FallbackToLogsOnError",
     resources: { requests: { cpu: "20m", memory: "64Mi" } },
     // Kernel settings of the pod's network namespace, and a TUN device where the kernel has no WireGuard.
     securityContext: { privileged: true },
     volumeMounts: [{ name: KEYS_VOLUME, mountPath: "/etc/wireguard/keys", readOnly: true }],
   };
+}
+
+/** On different nodes, where there are several. */
+function apart(): object {
+  const podAffinityTerm = { labelSelector: { matchLabels: SELECTOR }, topologyKey: "kubernetes.io/hostname" };
+  return { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] };
 }
 
 function physicalNodesOnly(): object {

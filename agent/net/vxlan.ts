@@ -89,10 +89,7 @@ export function vxlanCommands(desired: readonly VxlanLink[], present: PresentVxl
 function fits(present: PresentLink, desired: VxlanLink | undefined): boolean {
   const data = present.linkinfo?.info_data;
   return (
-    desired !== undefined &&
-    data?.id === desired.id &&
-    data.remote === desired.remote &&
-    present.address === hardwareAddress(desired.id, desired.side)
+    desired !== undefined && data?.id === desired.id && present.address === hardwareAddress(desired.id, desired.side)
   );
 }
 
@@ -116,6 +113,10 @@ function updateCommands(link: VxlanLink, old: PresentLink, present: PresentVxlan
   const isOwn = ({ local, prefixlen }: { local?: string; prefixlen?: number }): boolean =>
     local === link.address && prefixlen === 32;
   return [
+    // In place: routes through the link stay, so nothing of a peer goes astray while its gateway moves.
+    ...(old.linkinfo?.info_data?.remote === link.remote
+      ? []
+      : [`link set dev ${link.name} type vxlan id ${link.id} remote ${link.remote}`]),
     ...(old.mtu === link.mtu ? [] : [`link set dev ${link.name} mtu ${link.mtu}`]),
     ...(old.flags.includes("UP") ? [] : [`link set dev ${link.name} up`]),
     ...addresses.filter((a) => !isOwn(a)).map((a) => `addr del ${a.local}/${a.prefixlen} dev ${link.name}`),

@@ -1,4 +1,4 @@
-import type { ContainerStatus, Event, Pod } from "kubernetes-types/core/v1";
+import type { ContainerStateTerminated, ContainerStatus, Event, Pod } from "kubernetes-types/core/v1";
 import { EventResource, PodResource, type KubeClient } from "../../agent/runtime/index.js";
 
 /** Why pods of a selection do not run: scheduling, images, crashes, their latest warnings. Undefined when nothing is wrong with them. */
@@ -39,11 +39,17 @@ function describeContainer({ name, ready, state, lastState }: ContainerStatus): 
   if (ready) return undefined;
   if (state?.waiting) {
     const { reason = "waiting", message } = state.waiting;
-    const exit = lastState?.terminated ? ` after exit code ${lastState.terminated.exitCode}` : "";
+    const exit = lastState?.terminated ? ` after ${describeEnd(lastState.terminated)}` : "";
     return `container ${name}: ${reason}${exit}${message ? `: ${message}` : ""}`;
   }
-  if (state?.terminated) return `container ${name}: exited with code ${state.terminated.exitCode}`;
+  if (state?.terminated) return `container ${name}: ended with ${describeEnd(state.terminated)}`;
   return undefined;
+}
+
+/** With what the process itself said last. */
+function describeEnd({ exitCode, message }: ContainerStateTerminated): string {
+  const words = message?.trim().split("\n").at(-1) ?? "";
+  return `exit code ${exitCode}${words === "" ? "" : ` (${words})`}`;
 }
 
 function isHealthy(pod: Pod): boolean {

@@ -35,7 +35,11 @@ export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
   { apiGroups: ["apps"], resources: ["deployments"], verbs: WRITE },
   { apiGroups: [""], resources: ["serviceaccounts", "services", "secrets"], verbs: WRITE },
   { apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterrolebindings"], verbs: WRITE },
-  // A gateway's ServiceAccount is bound to this role only.
+  // Each gateway's own role: its keys, and the choice among its replicas. All that it grants is granted to the controller, too.
+  { apiGroups: ["rbac.authorization.k8s.io"], resources: ["roles", "rolebindings"], verbs: ["create", "patch"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "get", "update"] },
+  { apiGroups: [""], resources: ["pods"], verbs: ["patch"] },
+  // The one role for what is not in its namespace.
   {
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["clusterroles"],
@@ -49,7 +53,7 @@ export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
-/** What a gateway needs; bound in the whole cluster, as links to nodes and borrowed addresses are not in its namespace. */
+/** What every gateway needs; bound in the whole cluster, as links to nodes and borrowed addresses are not in its namespace. */
 export const GATEWAY_RULES: PolicyRule[] = [
   // The peer's key and ranges, and the links to the nodes.
   {

@@ -57,6 +57,10 @@ export const agentInputs = z.object({
     .boolean()
     .default(true)
     .meta({ description: "Whether pods of peered clusters are connected. Default: true." }),
+  apiServerProxy: z.boolean().default(true).meta({
+    description:
+      "Whether peers may reach this cluster's API server, and nothing else beside its pods, through their tunnels: what in-band peering needs where the API server is private. Default: true.",
+  }),
   defaultNodeResources: quantities.default({ cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "20Gi" }).meta({
     description:
       "What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.",
@@ -124,6 +128,10 @@ export const agentInputs = z.object({
     .max(9)
     .default(1)
     .meta({ description: "Replicas of the controller, of which one leads. Default: 1." }),
+  gatewayReplicas: z.int().min(1).max(9).default(1).meta({
+    description:
+      "Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.",
+  }),
   labels: strings.default({}).meta({ description: "Labels for every object of the installation. Default: none." }),
   annotations: strings
     .default({})

@@ -209,7 +209,9 @@ describe("differences between what is and what should be", () => {
   it("of links", () => {
     expect(vxlanCommands([link], present)).to.deep.equal([]);
     expect(vxlanCommands([{ ...link, mtu: 1400 }], present)).to.deep.equal(["link set dev liqo.x mtu 1400"]);
-    expect(vxlanCommands([{ ...link, remote: "192.0.2.9" }], present)[0]).to.equal("link del dev liqo.x");
+    expect(vxlanCommands([{ ...link, remote: "192.0.2.9" }], present)).to.deep.equal([
+      `link set dev liqo.x type vxlan id ${link.id} remote 192.0.2.9`,
+    ]);
     expect(vxlanCommands([], present)).to.deep.equal(["link del dev liqo.x"]);
     expect(vxlanCommands([link], { links: [], addresses: [], neighbours: [] })).to.have.length(4);
   });

@@ -12,6 +12,8 @@ import {
   Controller,
   DeploymentResource,
   PodResource,
+  RoleBindingResource,
+  RoleResource,
   SecretResource,
   ServiceAccountResource,
   ServiceResource,
@@ -45,7 +47,7 @@ const KEYS_RETRY_MS = 1_000;
 const REFUSAL_RETRY_MS = 5_000;
 
 /**
- * WgGatewayServers or WgGatewayClients (network specification, §5.2 to §5.5): makes ServiceAccount, ClusterRoleBinding, key
+ * WgGatewayServers or WgGatewayClients (network specification, §5.2 to §5.5): makes ServiceAccount, Role, bindings, key
  * Secret, Deployment and, for servers, Service; writes the status from pods, Service and nodes. Owns the ClusterRoleBinding by a
  * finalizer, all else by owner references.
  */
@@ -81,6 +83,8 @@ export function workloadController<G extends Gateway, W extends Workload>(
           ensureSecret(workload, manifests),
           applyOnce("serviceaccount", ServiceAccountResource, manifests.serviceAccount(), workload),
           applyOnce("binding", ClusterRoleBindingResource, manifests.clusterRoleBinding(), workload),
+          applyOnce("role", RoleResource, manifests.role(secretNameOf(workload)), workload),
+          applyOnce("rolebinding", RoleBindingResource, manifests.roleBinding(), workload),
         ]);
         await applyRunning(manifests);
         await writeStatus(workload, secret);
@@ -124,7 +128,7 @@ export function workloadController<G extends Gateway, W extends Workload>(
   async function ensureSecret(workload: W, manifests: WorkloadManifests<G, W>): Promise<Secret> {
     const { name: gatewayName = "", namespace = "" } = workload.metadata;
     const remoteClusterID = remoteClusterOf(workload) ?? "";
-    const name = workload.spec.secretRef?.name || gatewayResourceName(gatewayName);
+    const name = secretNameOf(workload);
     const present = secrets.find(namespace, name) ?? (await client.get(SecretResource, { name, namespace }));
     if (!present && name === gatewayResourceName(gatewayName)) {
       return client.create(SecretResource, manifests.keySecret(), { fieldManager: FIELD_MANAGER });
@@ -217,6 +221,10 @@ export function workloadController<G extends Gateway, W extends Workload>(
     if (sameJson(status, workload.status)) return;
     workloads.observe(await client.replaceStatus(kinds.workload, { ...workload, status }));
   }
+}
+
+function secretNameOf({ metadata, spec }: Workload): string {
+  return spec.secretRef?.name || gatewayResourceName(metadata.name ?? "");
 }
 
 /** The field of the gateway from which the refused field of its Service comes. */

@@ -1,9 +1,10 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Secret, Service, ServiceAccount } from "kubernetes-types/core/v1";
 import type { ObjectMeta } from "kubernetes-types/meta/v1";
-import type { ClusterRoleBinding } from "kubernetes-types/rbac/v1";
+import type { ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "kubernetes-types/rbac/v1";
 import { LabelValues, Labels, Names, gatewayClusterRoleBindingName, gatewayResourceName } from "../../../api/index.js";
 import { ownerReference } from "../../../runtime/index.js";
+import { leaseName } from "../../../gateway/leadership/lease-name.js";
 import { keySecretLabels, newKeyPair } from "./key-secret.js";
 import { remoteClusterOf, type GatewayKinds, type Gateway, type Workload } from "./kinds.js";
 
@@ -36,6 +37,38 @@ export class WorkloadManifests<G extends Gateway, W extends Workload> {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: Names.gatewayRole },
       subjects: [{ kind: "ServiceAccount", name: this.name, namespace: this.namespace }],
     };
+  }
+
+  /** What this gateway alone may do in its namespace: see its own keys; and where it has several replicas, choose the one that serves. */
+  role(secretName: string): Role {
+    return {
+      metadata: { ...this.owned, name: gatewayResourceName(this.name) },
+      rules: [
+        { apiGroups: [""], resources: ["secrets"], resourceNames: [secretName], verbs: ["get", "list", "watch"] },
+        ...((this.deployment().spec?.replicas ?? 1) > 1 ? this.leadershipRules() : []),
+      ],
+    };
+  }
+
+  roleBinding(): RoleBinding {
+    const name = gatewayResourceName(this.name);
+    return {
+      metadata: { ...this.owned, name },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+      subjects: [{ kind: "ServiceAccount", name: this.name, namespace: this.namespace }],
+    };
+  }
+
+  private leadershipRules(): PolicyRule[] {
+    const mode = "service" in this.workload.spec ? "server" : "client";
+    const lease = leaseName({ name: this.name, namespace: this.namespace, mode });
+    const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
+    return [
+      { ...leases, resourceNames: [lease], verbs: ["get", "update"] },
+      { ...leases, verbs: ["create"] },
+      // The label of the replica that serves.
+      { apiGroups: [""], resources: ["pods"], verbs: ["patch"] },
+    ];
   }
 
   /** A new key pair, under the name of generated ones. */

@@ -1,0 +1,26 @@
+import dgram from "node:dgram";
+import { delay } from "../runtime/backoff.js";
+
+const WAIT_MS = 700;
+
+/**
+ * Whether the host of an endpoint says that nothing listens on the UDP port. Silence is no answer either way: WireGuard itself is silent to all but
+ * its peers.
+ */
+export async function isPortRefused(endpoint: string): Promise<boolean> {
+  const separator = endpoint.lastIndexOf(":");
+  const [address, port] = [endpoint.slice(0, separator), Number(endpoint.slice(separator + 1))];
+  const socket = dgram.createSocket("udp4");
+  const refused = new AbortController();
+  socket.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "ECONNREFUSED") refused.abort();
+  });
+  try {
+    await new Promise<void>((resolve) => socket.connect(port, address, resolve));
+    socket.send(Buffer.alloc(1), () => undefined);
+    await delay(WAIT_MS, refused.signal);
+    return refused.signal.aborted;
+  } finally {
+    socket.close();
+  }
+}

@@ -1,0 +1,63 @@
+import type { Run } from "../net/index.js";
+import { delay } from "../runtime/backoff.js";
+import { messageOf } from "../runtime/kube-error.js";
+import type { Logger } from "../runtime/logger.js";
+import { TUNNEL_DEVICE } from "./constants.js";
+import { largestUnfragmented, probePath, type PathVerdict } from "./path-probe.js";
+import { wireguardStatus } from "./wireguard.js";
+
+export interface PathWatchOptions {
+  run: Run;
+  peerAddress: string;
+  mtu: number;
+  onVerdict: (verdict: PathVerdict) => void;
+  logger: Logger;
+}
+
+const CALM_MS = 60_000;
+const CONCERNED_MS = 10_000;
+
+/** While the tunnel is connected, sees now and then whether full-size packets pass: at once, each minute, and more often where they do not. */
+export class PathWatch {
+  private current?: AbortController;
+
+  constructor(private readonly options: PathWatchOptions) {}
+
+  /** Begins anew, with a probe at once. */
+  restart(): void {
+    this.stop();
+    const current = new AbortController();
+    this.current = current;
+    void this.watch(current.signal);
+  }
+
+  stop(): void {
+    this.current?.abort();
+  }
+
+  private async watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let pause = CONCERNED_MS;
+      try {
+        const verdict = await this.look(signal);
+        if (signal.aborted) return;
+        if (verdict.state === "fits") pause = CALM_MS;
+        this.options.onVerdict(verdict);
+      } catch (error) {
+        this.options.logger.warn({ reason: messageOf(error) }, "path not probed");
+      }
+      await delay(pause, signal);
+    }
+  }
+
+  private async look(signal: AbortSignal): Promise<PathVerdict> {
+    const { run, mtu } = this.options;
+    const verdict = await probePath(this.options, signal);
+    const { peers } = await wireguardStatus(run, TUNNEL_DEVICE);
+    const endpoint = peers[0]?.endpoint;
+    const largest = endpoint === undefined ? undefined : await largestUnfragmented(run, endpoint);
+    if (largest === undefined || largest >= mtu) return verdict;
+    if (verdict.state === "lost") return { state: "lost", largest: Math.min(largest, verdict.largest ?? largest) };
+    return { state: "fragmented", largest };
+  }
+}
