@@ -12,7 +12,7 @@ import type { ClusterSpec } from "./spec.js";
 import { lineProgress, type Progress } from "./support/progress.js";
 
 export type { BackendName, Cluster, ClusterNode, ClusterStatus } from "./backend.js";
-export type { ClusterSpec } from "./spec.js";
+export type { ClusterSpec, Cni, KubeProxyMode } from "./spec.js";
 export { ensureTool, ensureTools, pulumiFolder, toolVersion } from "./components/ensure.js";
 export { TEST_TOOLS_IMAGE } from "./images/names.js";
 export { cacheFolder, stateFolder } from "./support/files.js";

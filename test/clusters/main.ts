@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { readFileSync } from "node:fs";
 import type { BackendName, Cluster, ClusterStatus } from "./backend.js";
 import { clusterStatus, downClusters, getCluster, listClusters, loadImage, upClusters } from "./index.js";
-import type { ClusterSpec } from "./spec.js";
+import { CNIS, KUBE_PROXY_MODES, type ClusterSpec, type Cni, type KubeProxyMode } from "./spec.js";
 
 /** The test clusters' command line: `npm run clusters -- up|down|status|load-image|kubeconfig`. */
 
@@ -11,6 +11,8 @@ interface UpOptions {
   podCidr?: string;
   serviceCidr?: string;
   kubernetesVersion?: string;
+  cni?: Cni;
+  kubeProxy?: KubeProxyMode;
   backend?: BackendName;
 }
 
@@ -19,11 +21,26 @@ const program = new Command("clusters").description("Real Kubernetes clusters on
 program
   .command("up")
   .description("bring clusters up, or back to what they should be")
-  .argument("<names...>", "clusters; options of one alone: NAME,nodes=2,podCIDR=10.1.0.0/16,serviceCIDR=10.2.0.0/16")
+  .argument(
+    "<names...>",
+    "clusters; options of one alone: NAME,nodes=2,podCIDR=10.1.0.0/16,serviceCIDR=10.2.0.0/16,cni=vxlan,kubeProxy=none",
+  )
   .option("--nodes <number>", "nodes of each cluster", Number)
   .option("--pod-cidr <cidr>", "pod network of each cluster (equal ones are possible)")
   .option("--service-cidr <cidr>", "service network of each cluster")
   .option("--kubernetes-version <version>", "as v1.36.3")
+  .addOption(
+    new Option(
+      "--cni <kind>",
+      "how nodes' pods reach each other: routes, an overlay, or routes with all that leaves a node masqueraded",
+    ).choices(CNIS),
+  )
+  .addOption(
+    new Option(
+      "--kube-proxy <mode>",
+      "who implements Services; for none, a small program of the test clusters does",
+    ).choices(KUBE_PROXY_MODES),
+  )
   .addOption(new Option("--backend <name>", "how to run them; chosen by itself otherwise").choices(["kind", "local"]))
   .action(async (names: string[], options: UpOptions) => {
     const start = performance.now();
@@ -73,6 +90,8 @@ program
     print(options.path ? kubeconfigPath : readFileSync(kubeconfigPath, "utf8").trimEnd());
   });
 
+const SETTINGS = ["nodes", "podCIDR", "serviceCIDR", "kubernetesVersion", "cni", "kubeProxy"];
+
 function parseSpec(text: string, options: UpOptions): ClusterSpec {
   const [name = "", ...settings] = text.split(",");
   const spec: ClusterSpec = {
@@ -81,12 +100,16 @@ function parseSpec(text: string, options: UpOptions): ClusterSpec {
     podCIDR: options.podCidr,
     serviceCIDR: options.serviceCidr,
     kubernetesVersion: options.kubernetesVersion,
+    cni: options.cni,
+    kubeProxy: options.kubeProxy,
   };
   for (const setting of settings) {
     const [key, value = ""] = setting.split("=");
     if (key === "nodes") spec.nodes = Number(value);
     else if (key === "podCIDR" || key === "serviceCIDR" || key === "kubernetesVersion") spec[key] = value;
-    else throw new Error(`${text}: no setting ${key ?? ""}; there are nodes, podCIDR, serviceCIDR, kubernetesVersion`);
+    else if (key === "cni") spec.cni = value as Cni;
+    else if (key === "kubeProxy") spec.kubeProxy = value as KubeProxyMode;
+    else throw new Error(`${text}: no setting ${key ?? ""}; there are ${SETTINGS.join(", ")}`);
   }
   return spec;
 }

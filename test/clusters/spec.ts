@@ -1,5 +1,16 @@
 import { toolVersion } from "./components/ensure.js";
 
+/**
+ * How pods of one node reach those of another: `bridge` by routes on the nodes, `vxlan` by an overlay, `masquerade` by routes too, but
+ * whatever leaves a node bears the node's address.
+ */
+export const CNIS = ["bridge", "vxlan", "masquerade"] as const;
+export type Cni = (typeof CNIS)[number];
+
+/** Who implements Services: kube-proxy in one of its modes, or, for `none`, a small program of the test clusters. */
+export const KUBE_PROXY_MODES = ["nftables", "iptables", "none"] as const;
+export type KubeProxyMode = (typeof KUBE_PROXY_MODES)[number];
+
 /** What a person may say of a test cluster; all but the name has a default. */
 export interface ClusterSpec {
   name: string;
@@ -9,7 +20,14 @@ export interface ClusterSpec {
   serviceCIDR?: string;
   /** As v1.36.3; default is the version pinned in components/go.mod. */
   kubernetesVersion?: string;
+  /** `bridge` by default. */
+  cni?: Cni;
+  /** `nftables` by default. */
+  kubeProxy?: KubeProxyMode;
 }
+
+/** What a cluster has of these where nothing else is said. */
+export const ORDINARY = { cni: "bridge", kubeProxy: "nftables" } as const;
 
 /** A specification with every default filled in. `index` (1…50) tells clusters apart in default CIDRs. */
 export interface FullSpec extends Required<ClusterSpec> {
@@ -27,6 +45,8 @@ export function completeSpec(spec: ClusterSpec, index: number): FullSpec {
     podCIDR: spec.podCIDR ?? `10.${200 + index}.0.0/16`,
     serviceCIDR: spec.serviceCIDR ?? `10.${90 + index}.0.0/16`,
     kubernetesVersion: spec.kubernetesVersion ?? toolVersion("kubelet"),
+    cni: spec.cni ?? ORDINARY.cni,
+    kubeProxy: spec.kubeProxy ?? ORDINARY.kubeProxy,
     index,
   };
   validate(full);
@@ -35,7 +55,7 @@ export function completeSpec(spec: ClusterSpec, index: number): FullSpec {
 
 /** Says in which properties a running cluster differs from what is asked for; unset properties match anything. */
 export function differences(running: FullSpec, asked: ClusterSpec): string[] {
-  const keys = ["nodes", "podCIDR", "serviceCIDR", "kubernetesVersion"] as const;
+  const keys = ["nodes", "podCIDR", "serviceCIDR", "kubernetesVersion", "cni", "kubeProxy"] as const;
   return keys
     .filter((key) => asked[key] !== undefined && asked[key] !== running[key])
     .map((key) => `${key} is ${running[key]}, not ${asked[key]}`);
@@ -51,6 +71,8 @@ function validate(spec: FullSpec): void {
   if (!Number.isInteger(spec.nodes) || spec.nodes < 1 || spec.nodes > MAX_NODES)
     fail("nodes", `must be 1 to ${MAX_NODES}`);
   if (!/^v1\.\d+\.\d+$/.test(spec.kubernetesVersion)) fail("kubernetesVersion", "must look like v1.36.3");
+  if (!CNIS.includes(spec.cni)) fail("cni", `must be one of ${CNIS.join(", ")}`);
+  if (!KUBE_PROXY_MODES.includes(spec.kubeProxy)) fail("kubeProxy", `must be one of ${KUBE_PROXY_MODES.join(", ")}`);
   if (prefixLength(spec.podCIDR) > 20)
     fail("podCIDR", "must be an IPv4 network of at least /20, as each node takes a /24");
   if (prefixLength(spec.serviceCIDR) > 24) fail("serviceCIDR", "must be an IPv4 network of at least /24");

@@ -88,12 +88,15 @@ function plan(spec: ClusterSpec): FullSpec {
 }
 
 async function create(spec: FullSpec): Promise<void> {
+  if (spec.cni !== "bridge" || spec.kubeProxy === "none") {
+    throw new Error(`cluster ${spec.name}: kind brings its own CNI and kube-proxy: use the local backend for others`);
+  }
   const roles = Array.from({ length: spec.nodes }, (_, i) => ({ role: i === 0 ? "control-plane" : "worker" }));
   const configuration = stringify({
     kind: "Cluster",
     apiVersion: "kind.x-k8s.io/v1alpha4",
     nodes: roles.map((role) => ({ ...role, image: nodeImage(spec.kubernetesVersion) })),
-    networking: { podSubnet: spec.podCIDR, serviceSubnet: spec.serviceCIDR },
+    networking: { podSubnet: spec.podCIDR, serviceSubnet: spec.serviceCIDR, kubeProxyMode: spec.kubeProxy },
   });
   mkdirSync(folder(), { recursive: true });
   const args = ["create", "cluster", "--name", spec.name, "--config", "-", "--wait", "180s"];

@@ -18,10 +18,13 @@ export interface Api {
   get<T>(path: string): Promise<T | undefined>;
   /** Server-side apply. */
   apply(path: string, manifest: Manifest): Promise<void>;
+  /** Resolves at the first change below a collection's path after a version, or when the server ends the watch. */
+  changed(path: string, resourceVersion: string, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
+const WATCH_SECONDS = 300;
 
 export function connect(record: ClusterRecord): Api {
   const pki = clusterPaths(record.spec.name).pki;
@@ -67,6 +70,18 @@ export function connect(record: ClusterRecord): Api {
       );
       if (status >= 300) throw fail("PATCH", path, status, text);
     },
+    changed: (path, resourceVersion, signal) =>
+      new Promise((resolve, reject) => {
+        const query = `watch=true&resourceVersion=${resourceVersion}&timeoutSeconds=${WATCH_SECONDS}`;
+        const call = request({ agent, host, port: 6443, path: `${path}?${query}`, signal }, (response) => {
+          response.once("data", () => call.destroy());
+          response.on("close", resolve);
+          response.on("error", () => resolve());
+          response.resume();
+        });
+        call.on("error", reject);
+        call.end();
+      }),
     close: () => agent.destroy(),
   };
 }

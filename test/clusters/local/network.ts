@@ -5,7 +5,9 @@ import { readJson, stateFolder, writeAtomically } from "../support/files.js";
 import { withLock } from "../support/lock.js";
 import { addressIn } from "../spec.js";
 import { absentFolders, removeFolders } from "./host-folders.js";
+import { inNetns } from "./netns.js";
 import { hostInterface, netnsName, netnsPath } from "./paths.js";
+import { connectPods } from "./pod-network.js";
 import type { ClusterRecord, NodeRecord } from "./record.js";
 
 /**
@@ -13,7 +15,6 @@ import type { ClusterRecord, NodeRecord } from "./record.js";
  * reach each other and the host, and nothing else: the host does not forward for them.
  */
 export const NODE_INTERFACE = "eth0";
-export const POD_BRIDGE = "cni0";
 
 /** What the clusters of one state folder share. */
 export interface SharedNetwork {
@@ -98,13 +99,10 @@ export async function ensureNodeNetwork(record: ClusterRecord, node: NodeRecord)
   await inside(["address", "replace", `${node.address}/24`, "dev", NODE_INTERFACE]);
   await inside(["link", "set", NODE_INTERFACE, "up"]);
   await inside(["route", "replace", "default", "via", addressIn(record.subnet, 1)]);
-  for (const other of record.nodes) {
-    if (other.name !== node.name) await inside(["route", "replace", other.podCIDR, "via", other.address]);
-  }
   await inNetns(node.name, "sysctl", ["-qw", "net.ipv4.ip_forward=1"]);
   // Answers between two pods of one node must pass the node's connection tracking, or Services break for them.
   await inNetns(node.name, "sysctl", ["-qe", "-w", "net.bridge.bridge-nf-call-iptables=1"]);
-  await inNetns(node.name, "nft", ["-f", "-"], masquerading(record, node));
+  await connectPods(record, node);
 }
 
 async function ensureNetns(node: string): Promise<void> {
@@ -115,28 +113,10 @@ async function ensureNetns(node: string): Promise<void> {
   await run("ip", ["netns", "add", netns]);
 }
 
-/** What ordinary CNIs do: pods appear with their node's address outside the cluster's pod network. */
-function masquerading(record: ClusterRecord, node: NodeRecord): string {
-  return `table ip plq-cni
-delete table ip plq-cni
-table ip plq-cni {
-  chain postrouting {
-    type nat hook postrouting priority srcnat; policy accept;
-    ip saddr ${node.podCIDR} ip daddr != { ${record.spec.podCIDR}, 224.0.0.0/4 } oifname != "${POD_BRIDGE}" masquerade
-  }
-}
-`;
-}
-
 /** Takes one node's network away. */
 export async function removeNodeNetwork(node: string): Promise<void> {
   if (existsSync(netnsPath(node))) await run("ip", ["netns", "delete", netnsName(node)]);
   await tryRun("ip", ["link", "delete", hostInterface(node)]);
-}
-
-/** Runs a program inside a node's network namespace (its mounts stay: `ip netns exec` would hide the cgroups). */
-export function inNetns(node: string, program: string, args: string[], input = ""): Promise<string> {
-  return run("nsenter", [`--net=${netnsPath(node)}`, program, ...args], { input });
 }
 
 async function linkNames(): Promise<Set<string>> {

@@ -1,20 +1,23 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
-import { writeAtomically } from "../support/files.js";
+import { stateFolder, writeAtomically } from "../support/files.js";
 import { which } from "../support/packages.js";
 import { addressIn } from "../spec.js";
 import { PAUSE_IMAGE } from "../images/names.js";
 import { FAST, flags } from "./control-plane.js";
 import { ensureKubeconfig } from "./kubeconfig.js";
-import { POD_BRIDGE } from "./network.js";
 import { cgroupRoot, clusterPaths, containerdSocket, kubeletRoot, nodeRunFolder } from "./paths.js";
+import { POD_BRIDGE, podMTU } from "./pod-network.js";
 import type { Program } from "./processes.js";
 import type { ClusterRecord, NodeRecord } from "./record.js";
 
 /** The programs of every node: containerd, kubelet and kube-proxy, and the CNI configuration. */
 
 export type NodeTools = Record<"containerd" | "containerd-shim-runc-v2" | "kubelet" | "kube-proxy", string>;
+
+const SERVICE_PROXY = fileURLToPath(new URL("service-proxy.ts", import.meta.url));
 
 /** Where Debian and others put CNI plugins. */
 export const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin"];
@@ -85,7 +88,7 @@ function ensureCniConfiguration(record: ClusterRecord, node: NodeRecord): void {
     bridge: POD_BRIDGE,
     isGateway: true,
     hairpinMode: true,
-    mtu: 1500,
+    mtu: podMTU(record),
     ipam: {
       type: "host-local",
       dataDir: join(nodeRunFolder(node.name), "ipam"),
@@ -159,20 +162,37 @@ function kubeletConfiguration(record: ClusterRecord, node: NodeRecord, folder: s
   };
 }
 
-export function kubeProxy(record: ClusterRecord, node: NodeRecord, tools: NodeTools): Program {
+/** Who implements Services on the node. */
+export function servicesProgram(record: ClusterRecord, node: NodeRecord, tools: NodeTools): Program {
+  return record.spec.kubeProxy === "none" ? serviceProxy(record, node) : kubeProxy(record, node, tools);
+}
+
+/** The test clusters' own, where there is no kube-proxy. */
+function serviceProxy(record: ClusterRecord, node: NodeRecord): Program {
+  return {
+    name: `service-proxy-${node.name}`,
+    node: node.name,
+    command: process.execPath,
+    args: ["--import", import.meta.resolve("tsx"), SERVICE_PROXY, record.spec.name],
+    env: { PULUMI_LIQO_STATE: stateFolder() },
+  };
+}
+
+function kubeProxy(record: ClusterRecord, node: NodeRecord, tools: NodeTools): Program {
   const folder = clusterPaths(record.spec.name).node(node.name);
   const path = join(folder, "kube-proxy.yaml");
   const kubeconfig = ensureKubeconfig(record, "kube-proxy", join(folder, "kube-proxy.kubeconfig"));
   const configuration = stringify({
     apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
     kind: "KubeProxyConfiguration",
-    mode: "nftables",
+    mode: record.spec.kubeProxy,
     clientConnection: { kubeconfig },
     hostnameOverride: node.name,
     clusterCIDR: record.spec.podCIDR,
     // These limits belong to the whole machine.
     conntrack: { maxPerCore: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
     nftables: { minSyncPeriod: "100ms" },
+    iptables: { minSyncPeriod: "100ms" },
     healthzBindAddress: "127.0.0.1:10256",
     metricsBindAddress: "127.0.0.1:10249",
   });

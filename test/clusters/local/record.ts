@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { readJson, writeAtomically } from "../support/files.js";
 import type { Cluster } from "../backend.js";
-import { addressIn, nodePodCIDR, type FullSpec } from "../spec.js";
+import { ORDINARY, addressIn, nodePodCIDR, type FullSpec } from "../spec.js";
 import type { SharedNetwork } from "./network.js";
 import { clusterPaths, clustersFolder, hostInterface, netnsName, nodeName } from "./paths.js";
 
@@ -23,7 +23,9 @@ export interface NodeRecord {
 }
 
 export function readRecord(cluster: string): ClusterRecord | undefined {
-  return readJson<ClusterRecord>(clusterPaths(cluster).record);
+  const record = readJson<ClusterRecord>(clusterPaths(cluster).record);
+  // Records of before there was a choice have none.
+  return record && { ...record, spec: { ...ORDINARY, ...record.spec } };
 }
 
 export function writeRecord(record: ClusterRecord): void {

@@ -17,7 +17,7 @@ import { ensureKubeconfig } from "./kubeconfig.js";
 import { inotifyWarning } from "./limits.js";
 import { ensureBindMount } from "./mounts.js";
 import { ensureBridge, ensureNodeNetwork, withNetworkLock } from "./network.js";
-import { CNI_FOLDERS, containerd, kubelet, kubeProxy } from "./node.js";
+import { CNI_FOLDERS, containerd, kubelet, servicesProgram } from "./node.js";
 import { clusterPaths, containerdSocket, kubeletRoot, netnsName, netnsPath } from "./paths.js";
 import { ensurePki } from "./pki.js";
 import { assertRunning, ensureProgram, logPath, marked } from "./processes.js";
@@ -32,6 +32,9 @@ const SYSTEM_PROGRAMS: readonly SystemProgram[] = [
   { program: "nsenter", package: "util-linux" },
   { program: "sysctl", package: "procps" },
 ];
+
+/** What kube-proxy runs in its mode of that name. */
+const IPTABLES: SystemProgram = { program: "iptables", package: "iptables" };
 
 const TOOLS = [
   "etcd",
@@ -69,6 +72,7 @@ async function prepareSystem(progress: Progress): Promise<void> {
 /** Brings local clusters up, or back to what they should be. Idempotent; safe to run again after being killed. */
 export async function up(specs: readonly ClusterSpec[], progress: Progress): Promise<ClusterRecord[]> {
   await prepareSystem(progress);
+  if (specs.some(({ kubeProxy }) => kubeProxy === "iptables")) await ensurePrograms([IPTABLES], progress);
   await finishRemovals(specs, progress);
   const records = await withNetworkLock(() => plan(specs));
   warnOfLimits(records, progress);
@@ -167,7 +171,7 @@ async function bringUp(
     for (const node of record.nodes) {
       await ensureBindMount(join(clusterPaths(name).node(node.name), "kubelet"), kubeletRoot(node.name));
       start(kubelet(record, node, tools));
-      start(kubeProxy(record, node, tools));
+      start(servicesProgram(record, node, tools));
     }
     await step("nodes Ready", () => nodesReady(record, api));
     await step("DNS and metrics available", () => addonsReady(record, api));

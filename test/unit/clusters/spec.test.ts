@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import type { ClusterSpec } from "../../clusters/index.js";
 import { addressIn, completeSpec, differences, nodePodCIDR } from "../../clusters/spec.js";
 
 describe("test clusters: specification", () => {
@@ -17,7 +18,9 @@ describe("test clusters: specification", () => {
     podCIDR: { name: "a", podCIDR: "10.0.0.0/24" },
     serviceCIDR: { name: "a", serviceCIDR: "10.0.0.256/16" },
     kubernetesVersion: { name: "a", kubernetesVersion: "1.36" },
-  })) {
+    cni: { name: "a", cni: "other" },
+    kubeProxy: { name: "a", kubeProxy: "ipvs" },
+  } as unknown as Record<string, ClusterSpec>)) {
     it(`names the property that is wrong: ${property}`, () => {
       expect(() => completeSpec(spec, 1)).to.throw(`cluster ${spec.name}: ${property}: `);
     });
@@ -27,6 +30,7 @@ describe("test clusters: specification", () => {
     const running = completeSpec({ name: "a", nodes: 2 }, 1);
     expect(differences(running, { name: "a" })).to.deep.equal([]);
     expect(differences(running, { name: "a", nodes: 2, podCIDR: "10.201.0.0/16" })).to.deep.equal([]);
+    expect(differences(running, { name: "a", cni: "vxlan" })).to.deep.equal(["cni is bridge, not vxlan"]);
     expect(differences(running, { name: "a", nodes: 3 })).to.deep.equal(["nodes is 2, not 3"]);
   });
 
