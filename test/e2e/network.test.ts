@@ -11,10 +11,9 @@ import {
   NetworkResource,
 } from "../../agent/api/index.js";
 import { buildAgentImage } from "../../agent/image/build.js";
-import type { InstallInputs } from "../../agent/install/inputs.js";
 import { NodeResource, PodResource, ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
-import { install } from "../../provider/resources/agent/install.js";
 import { TEST_TOOLS_IMAGE, downClusters, loadImage, upClusters } from "../clusters/index.js";
+import { installAgent } from "../support/agent.js";
 import { openCluster, type LabCluster } from "../support/lab.js";
 import { waitFor } from "../support/wait.js";
 
@@ -40,7 +39,12 @@ describe("network between two clusters from plain manifests", function () {
     await loadImage(image.archive, clusters);
     await loadImage(TEST_TOOLS_IMAGE, clusters);
     [a, b] = (await Promise.all(clusters.map(openCluster))) as [LabCluster, LabCluster];
-    await Promise.all([a, b].map((lab, index) => installAgent(lab, image.ref, CLUSTERS[index]!)));
+    await Promise.all(
+      [a, b].map((lab, index) => {
+        const { name: clusterId, podCIDR, serviceCIDR } = CLUSTERS[index]!;
+        return installAgent(lab, { clusterId, image: image.ref, podCIDRs: [podCIDR], serviceCIDR });
+      }),
+    );
     [podsA, podsB] = await Promise.all([runPods(a), runPods(b)]);
   });
 
@@ -218,39 +222,6 @@ describe("network between two clusters from plain manifests", function () {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   }
 });
-
-async function installAgent(lab: LabCluster, image: string, spec: (typeof CLUSTERS)[number]): Promise<void> {
-  const inputs: InstallInputs = {
-    clusterId: spec.name,
-    namespace: "liqo",
-    version: "0.1.0",
-    image,
-    imagePullPolicy: "IfNotPresent",
-    imagePullSecrets: [],
-    replicas: 1,
-    podCIDRs: [spec.podCIDR],
-    serviceCIDR: spec.serviceCIDR,
-    reservedSubnets: [],
-    ipamPools: ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"],
-    apiServerAddress: "",
-    apiServerCA: "",
-    trustedCA: false,
-    clusterLabels: {},
-    networkingEnabled: true,
-    resourceEnforcement: true,
-    defaultLimitsEnforcement: "None",
-    defaultNodeResources: { cpu: "4", memory: "8Gi", pods: "110" },
-    storageEnabled: false,
-    realStorageClass: "",
-    ingressClasses: [],
-    loadBalancerClasses: [],
-    pingIntervalSeconds: 15,
-    pingTimeoutSeconds: 5,
-    labels: {},
-    annotations: {},
-  };
-  await install({ client: lab.client, signal: AbortSignal.timeout(180_000), status: () => undefined }, inputs);
-}
 
 /** One web server on each node: it serves its name, and a large file. */
 async function runPods(lab: LabCluster): Promise<Pod[]> {

@@ -41,11 +41,7 @@ export function configurationValidator({ client, config }: WebhookContext): Admi
   return async (request) => {
     const { object, oldObject } = request as AdmissionRequest<Configuration>;
     if (!object || isDeleting(object) || (oldObject && judgedPart(oldObject) === judgedPart(object))) return allow();
-    const problems = [
-      ...peerLabelProblems(object, config.clusterId),
-      ...cidrProblems(object),
-      ...remoteSizeProblems(object, config.ipamPools),
-    ];
+    const problems = [...peerLabelProblems(object, config.clusterId), ...cidrProblems(object, config.ipamPools)];
     if (problems.length > 0) return deny(problems.join("; "), 422);
     const remote = object.metadata.labels?.[Labels.remoteClusterID] ?? "";
     const { items } = await client.list(ConfigurationResource, { labelSelector: { [Labels.remoteClusterID]: remote } });
@@ -78,20 +74,24 @@ export function cidrListPatch(configuration: Configuration): PatchOperation[] {
   });
 }
 
-/** Ranges that are none, or of no use, or that cover each other. */
-export function cidrProblems(configuration: Configuration): string[] {
+/** Ranges that are none, or of no use, or that cover each other, or that no pool could hold. */
+export function cidrProblems(configuration: Configuration, pools: readonly string[] = []): string[] {
   const problems = leafProblems(configuration);
-  return problems.length > 0
-    ? problems
-    : (["local", "remote"] as const).flatMap((side) => overlaps(configuration, side));
+  if (problems.length > 0) return problems;
+  return [
+    ...overlaps(configuration, "local"),
+    ...overlaps(configuration, "remote"),
+    ...remoteSizeProblems(configuration, pools),
+  ];
 }
 
 /** Ranges that this cluster could never map into its pools. */
-export function remoteSizeProblems({ spec }: Configuration, pools: readonly string[]): string[] {
+function remoteSizeProblems({ spec }: Configuration, pools: readonly string[]): string[] {
+  if (pools.length === 0) return [];
   const largest = Math.min(...pools.map((pool) => parseCidr(pool).prefix));
   return (["pod", "external"] as const).flatMap((type) =>
     normalizeCidrs(spec?.remote?.cidr?.[type]).flatMap((cidr, index) =>
-      isCidr(cidr) && parseCidr(cidr).prefix < largest
+      parseCidr(cidr).prefix < largest
         ? [
             `spec.remote.cidr.${type}[${index}]: ${cidr} is larger than every pool of this cluster (${pools.join(", ")})`,
           ]

@@ -6,6 +6,7 @@ import {
   Labels,
   VirtualNodeResource,
   mapRemoteAddress,
+  peerConfiguration,
   type Configuration,
   type ForeignCluster,
   type IP,
@@ -37,8 +38,8 @@ export class LiveState {
       fieldSelector: `metadata.name=${foreignClusterId}`,
       logger,
     });
+    // In any namespace, as a documented manifest names none.
     this.configurations = new Informer(local, ConfigurationResource, {
-      namespace,
       labelSelector: `${Labels.remoteClusterID}=${foreignClusterId}`,
       logger,
     });
@@ -71,7 +72,8 @@ export class LiveState {
   }
 
   get configuration(): Configuration | undefined {
-    return this.configurations.list()[0];
+    const { foreignClusterId, tenantNamespace } = this.config;
+    return peerConfiguration(this.configurations.list(), foreignClusterId, tenantNamespace);
   }
 
   get offloadingPatch(): OffloadingPatch {

@@ -88,7 +88,8 @@ async function grantRights(admin: KubeClient): Promise<void> {
   await admin.apply(ClusterRoleBindingResource, binding, by);
 }
 
-async function installWebhooks(client: KubeClient, port: number): Promise<void> {
+/** Has the API server ask the webhooks at a port of this machine, once it can trust them. */
+export async function installWebhooks(client: KubeClient, port: number): Promise<void> {
   const [, mutating, validating] = webhookManifests({ namespace: "liqo", url: `https://127.0.0.1:${port}` });
   const by = { fieldManager: "test" };
   await client.apply(MutatingWebhookConfigurationResource, mutating, by);
