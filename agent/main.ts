@@ -10,6 +10,7 @@ const ROLES: Record<string, () => Promise<Role>> = {
   controller: async () => (await import("./controller/main.js")).runController,
   gateway: async () => (await import("./gateway/main.js")).runGateway,
   fabric: async () => (await import("./fabric/main.js")).runFabric,
+  proxy: async () => (await import("./proxy/main.js")).runProxy,
   "virtual-node": async () => (await import("./virtual-node/main.js")).runVirtualNode,
 };
 

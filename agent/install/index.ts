@@ -3,3 +3,4 @@ export * from "./inputs.js";
 export * from "./kinds.js";
 export * from "./manifests.js";
 export * from "./names.js";
+export { hasProxy } from "./proxy.js";

@@ -6,6 +6,7 @@ import { labelsOf } from "./labels.js";
 import { clusterIDManifest, namespaceManifest, serviceAccountManifests } from "./namespace.js";
 import { networkManifests, gatewayTemplateManifests } from "./network-templates.js";
 import { clusterRoleBindingManifests, clusterRoleManifests, peeringUserRoleManifest } from "./roles.js";
+import { hasProxy, proxyDeployment, proxyService } from "./proxy.js";
 import { liqoRuntimeClass, virtualKubeletTemplate } from "./virtual-kubelet-template.js";
 import { webhookManifests } from "./webhook-manifests.js";
 import { controllerDeployment, fabricDaemonSet } from "./workloads.js";
@@ -27,6 +28,7 @@ export function agentManifests(inputs: InstallInputs): KubeObject[] {
     service,
     controllerDeployment(inputs),
     ...(inputs.networkingEnabled ? [fabricDaemonSet(inputs)] : []),
+    ...(hasProxy(inputs) ? [proxyService(inputs), proxyDeployment(inputs)] : []),
     mutating,
     validating,
   ];

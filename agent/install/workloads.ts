@@ -155,7 +155,8 @@ function podEnvironment(): EnvVar[] {
   ];
 }
 
-function notOnVirtualNodes() {
+/** Our own workloads run where the cluster itself does. */
+export function notOnVirtualNodes() {
   return {
     requiredDuringSchedulingIgnoredDuringExecution: {
       nodeSelectorTerms: [

@@ -5,6 +5,7 @@ export * from "./controller.js";
 export * from "./core-resources.js";
 export * from "./event-recorder.js";
 export * from "./informer.js";
+export * from "./join-streams.js";
 export * from "./kube-client.js";
 export * from "./kube-error.js";
 export * from "./kube-transport.js";

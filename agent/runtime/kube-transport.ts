@@ -84,7 +84,11 @@ export class KubeTransport {
       // A timer of our own: a request's own time-out does not run while the connection is being made.
       const timer =
         request.timeoutMs > 0
-          ? setTimeout(() => outgoing.destroy(this.timedOut(server, request.timeoutMs)), request.timeoutMs)
+          ? setTimeout(() => {
+              outgoing.destroy(this.timedOut(server, request.timeoutMs));
+              // What lies idle may be as dead: a tunnel that fell took all its connections with it.
+              dropIdle(credentials.agent);
+            }, request.timeoutMs)
           : undefined;
       outgoing.on("response", (response) => {
         clearTimeout(timer);
@@ -151,9 +155,15 @@ export class KubeTransport {
     return credentials;
   }
 
+  /** The server, and the proxy that leads there; never a proxy's password. */
+  private place(server: URL): string {
+    const proxy = this.kubeConfig.getCurrentCluster()?.proxyUrl;
+    return proxy && URL.canParse(proxy) ? `${server.origin} through the proxy ${new URL(proxy).host}` : server.origin;
+  }
+
   private timedOut(server: URL, timeoutMs: number): KubeError {
     return new KubeError(
-      `the API server of cluster ${this.cluster} at ${server.origin} did not answer within ${timeoutMs / 1000} s`,
+      `the API server of cluster ${this.cluster} at ${this.place(server)} did not answer within ${timeoutMs / 1000} s`,
       0,
       "Timeout",
       this.cluster,
@@ -164,7 +174,7 @@ export class KubeTransport {
     if (error instanceof KubeError) return error;
     if (signal?.aborted) return new KubeError("the request was cancelled", 0, "Cancelled", this.cluster);
     return new KubeError(
-      `cannot reach the API server of cluster ${this.cluster} at ${server.origin}: ${error.code ?? messageOf(error)}`,
+      `cannot reach the API server of cluster ${this.cluster} at ${this.place(server)}: ${error.code ?? messageOf(error)}`,
       0,
       "Unreachable",
       this.cluster,
@@ -175,6 +185,10 @@ export class KubeTransport {
 }
 
 class StaleConnectionError extends Error {}
+
+function dropIdle(agent: http.Agent): void {
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+}
 
 function headersOf(request: KubeRequest, credentials: Credentials): Record<string, string> {
   const body: Record<string, string> =

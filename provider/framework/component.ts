@@ -1,5 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
+import type { z } from "zod";
+import type { Failures } from "./context.js";
 import type { Shape } from "./resource.js";
+import type { UnknowableProperties } from "./unknown.js";
 
 /** What a component needs of the SDK; the rest of it is large and stays unread. */
 export type ComponentSdk = Pick<
@@ -34,6 +37,8 @@ export interface ComponentDefinition<In extends Shape, Out extends Shape> {
   description: string;
   inputs: In;
   outputs: Out;
+  /** Rules over several inputs, once types and formats have been checked; what is faulty or not known yet is UNKNOWN. */
+  check?(inputs: UnknowableProperties<z.output<In>>, failures: Failures): void;
   /**
    * Make the component with `new sdk.ComponentResource(token, name, {}, options)` and its children with
    * `new sdk.CustomResource("liqo:index:NetworkLink", …, { parent: component })`; end with component.registerOutputs(state).

@@ -58,7 +58,8 @@ export function construct(
 /** The engine checks no component: what is known is checked here, before anything is made. */
 function checkInputs(component: AnyComponent, request: proto.ConstructRequest): void {
   const failures = new FailureList();
-  validateProperties(component.inputs, decode(request.getInputs()).value, failures);
+  const inputs = validateProperties(component.inputs, decode(request.getInputs()).value, failures);
+  component.check?.(inputs, failures);
   if (failures.count > 0) throw propertiesError(component.token, request.getName(), failures);
 }
 

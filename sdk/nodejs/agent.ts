@@ -50,6 +50,10 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly apiServerCA: pulumi.Output<string | undefined>;
     /**
+     * Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
+     */
+    declare public readonly apiServerProxy: pulumi.Output<boolean>;
+    /**
      * The cluster to install the agent in.
      */
     declare public readonly cluster: pulumi.Output<outputs.Cluster | undefined>;
@@ -77,6 +81,10 @@ export class Agent extends pulumi.CustomResource {
      * Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
      */
     declare public readonly forceDelete: pulumi.Output<boolean>;
+    /**
+     * Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
+     */
+    declare public readonly gatewayReplicas: pulumi.Output<number>;
     /**
      * The agent's image. Default: the one released with this package.
      */
@@ -179,6 +187,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["annotations"] = args?.annotations;
             resourceInputs["apiServerAddress"] = args?.apiServerAddress;
             resourceInputs["apiServerCA"] = args?.apiServerCA;
+            resourceInputs["apiServerProxy"] = (args?.apiServerProxy) ?? true;
             resourceInputs["cluster"] = args?.cluster;
             resourceInputs["clusterId"] = args?.clusterId;
             resourceInputs["clusterLabels"] = args?.clusterLabels;
@@ -186,6 +195,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["defaultNodeResources"] = args?.defaultNodeResources;
             resourceInputs["externalCIDR"] = args?.externalCIDR;
             resourceInputs["forceDelete"] = (args?.forceDelete) ?? false;
+            resourceInputs["gatewayReplicas"] = (args?.gatewayReplicas) ?? 1;
             resourceInputs["image"] = (args?.image) ?? "localhost/pulumi-liqo/agent:0.1.0";
             resourceInputs["imagePullPolicy"] = (args?.imagePullPolicy) ?? "IfNotPresent";
             resourceInputs["imagePullSecrets"] = args?.imagePullSecrets;
@@ -211,6 +221,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["annotations"] = undefined /*out*/;
             resourceInputs["apiServerAddress"] = undefined /*out*/;
             resourceInputs["apiServerCA"] = undefined /*out*/;
+            resourceInputs["apiServerProxy"] = undefined /*out*/;
             resourceInputs["cluster"] = undefined /*out*/;
             resourceInputs["clusterId"] = undefined /*out*/;
             resourceInputs["clusterLabels"] = undefined /*out*/;
@@ -218,6 +229,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["defaultNodeResources"] = undefined /*out*/;
             resourceInputs["externalCIDR"] = undefined /*out*/;
             resourceInputs["forceDelete"] = undefined /*out*/;
+            resourceInputs["gatewayReplicas"] = undefined /*out*/;
             resourceInputs["image"] = undefined /*out*/;
             resourceInputs["imagePullPolicy"] = undefined /*out*/;
             resourceInputs["imagePullSecrets"] = undefined /*out*/;
@@ -262,6 +274,10 @@ export interface AgentArgs {
      */
     apiServerCA?: pulumi.Input<string>;
     /**
+     * Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
+     */
+    apiServerProxy?: pulumi.Input<boolean>;
+    /**
      * The cluster to install the agent in.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
@@ -289,6 +305,10 @@ export interface AgentArgs {
      * Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
      */
     forceDelete?: pulumi.Input<boolean>;
+    /**
+     * Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
+     */
+    gatewayReplicas?: pulumi.Input<number>;
     /**
      * The agent's image. Default: the one released with this package.
      */

@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import type { Duplex } from "node:stream";
-import { messageOf, type Credentials } from "../../runtime/index.js";
+import { joinStreams, messageOf, type Credentials } from "../../runtime/index.js";
 
 /** An upgrade request as Node's server hands it over. */
 export interface UpgradeRequest {
@@ -10,8 +10,6 @@ export interface UpgradeRequest {
   /** What had arrived already behind the request's headers. */
   head: Buffer;
 }
-
-const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Opens the same upgrade on the provider's API server and, once that has agreed, copies bytes both ways without looking
@@ -47,7 +45,7 @@ function attempt(incoming: UpgradeRequest, credentials: Credentials, path: strin
       socket.write(headText(response, "Switching Protocols"));
       if (head.length > 0) socket.write(head);
       if (incoming.head.length > 0) upstream.write(incoming.head);
-      join(socket, upstream);
+      joinStreams(socket, upstream);
       resolve();
     });
     outgoing.on("response", (response) => {
@@ -106,34 +104,4 @@ function headText(
   }
   for (let i = 0; i + 1 < added.length; i += 2) lines.push(`${added[i]}: ${added[i + 1]}`);
   return `${lines.join("\r\n")}\r\n\r\n`;
-}
-
-/** Copies both ways with backpressure; an end of one side is passed on as a half close, a break as a break. */
-export function join(a: Duplex, b: Duplex): void {
-  for (const [from, to] of [
-    [a, b],
-    [b, a],
-  ] as const) {
-    from.allowHalfOpen = true;
-    quiet(from);
-    from.pipe(to);
-    from.on("error", () => to.destroy());
-    from.on("close", () => {
-      if (!from.readableEnded || from.errored) to.destroy();
-    });
-  }
-}
-
-/** A quiet shell is no dead one. */
-function quiet(socket: Duplex): void {
-  if ("setTimeout" in socket && "setKeepAlive" in socket && "setNoDelay" in socket) {
-    const tcp = socket as Duplex & {
-      setTimeout(ms: number): void;
-      setKeepAlive(on: boolean, ms: number): void;
-      setNoDelay(on: boolean): void;
-    };
-    tcp.setTimeout(0);
-    tcp.setKeepAlive(true, KEEP_ALIVE_MS);
-    tcp.setNoDelay(true);
-  }
 }

@@ -4,6 +4,7 @@ import { NetworkResource, NetworkType } from "../../../agent/api/index.js";
 import type { InstallInputs } from "../../../agent/install/inputs.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { agentManifests } from "../../../agent/install/manifests.js";
+import { hasProxy } from "../../../agent/install/proxy.js";
 import { InstallNames } from "../../../agent/install/names.js";
 import { NamespaceResource } from "../../../agent/runtime/core-resources.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
@@ -19,7 +20,10 @@ export async function install(context: WaitContext, inputs: InstallInputs, previ
   const manifests = await asTenantOf(context, agentManifests(inputs));
   await applyManifests(context, manifests);
   if (previous) await prune(context, agentManifests(previous), manifests);
-  await waitUntilReady(context, inputs.namespace, inputs.networkingEnabled);
+  await waitUntilReady(context, inputs.namespace, {
+    networking: inputs.networkingEnabled,
+    proxy: hasProxy(inputs),
+  });
 }
 
 /** A namespace that was there before is used as it is, and will stay: it does not get the label by which ours are known. */

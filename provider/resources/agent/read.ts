@@ -7,7 +7,9 @@ import { InstallNames } from "../../../agent/install/names.js";
 import { Names } from "../../../agent/api/names.js";
 import {
   DaemonSetResource,
+  DeploymentResource,
   MutatingWebhookConfigurationResource,
+  ServiceResource,
   ValidatingWebhookConfigurationResource,
 } from "../../../agent/runtime/core-resources.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
@@ -29,13 +31,15 @@ export async function readInstallation(
   outputs: Partial<AgentOutputs>,
   signal: AbortSignal,
 ): Promise<ReadResult<AgentInputs, AgentOutputs>> {
-  const [missing, allocated, reserved] = await Promise.all([
-    missingPart(client, present, given?.networkingEnabled ?? true, signal),
+  const [missing, allocated, reserved, proxy] = await Promise.all([
+    missingPart(client, present, given, signal),
     allocatedRanges(client, present.namespace, signal),
     reservedSubnets(client, present.namespace, signal),
+    client.get(DeploymentResource, { name: Names.proxy, namespace: present.namespace }, signal),
   ]);
   const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
-  const base: AgentInputs = given ?? importedInputs(present, allocated.podCIDRs, allocated.serviceCIDR);
+  const base: AgentInputs =
+    given ?? importedInputs(present, allocated.podCIDRs, allocated.serviceCIDR, proxy !== undefined);
   const inputs: AgentInputs = {
     ...base,
     ...changedFields(base, { ...live, reservedSubnets: reserved ?? base.reservedSubnets }),
@@ -93,10 +97,16 @@ export function inputsOfDeployment(deployment: Deployment): Partial<AgentInputs>
   }
 }
 
-function importedInputs(present: Installation, podCIDRs: string[], serviceCIDR: string | undefined): AgentInputs {
+function importedInputs(
+  present: Installation,
+  podCIDRs: string[],
+  serviceCIDR: string | undefined,
+  apiServerProxy: boolean,
+): AgentInputs {
   return agentInputs.parse({
     clusterId: present.clusterId,
     namespace: present.namespace,
+    apiServerProxy,
     ...(podCIDRs.length > 0 ? { podCIDRs } : {}),
     ...(serviceCIDR === undefined ? {} : { serviceCIDR }),
   });
@@ -116,18 +126,21 @@ function changedFields(base: AgentInputs, live: Partial<AgentInputs>): Partial<A
 async function missingPart(
   client: KubeClient,
   present: Installation,
-  networking: boolean,
+  given: AgentInputs | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!present.deployment) return "(the controller is missing)";
-  const [fabric, mutating, validating] = await Promise.all([
-    networking
-      ? client.get(DaemonSetResource, { name: InstallNames.fabric, namespace: present.namespace }, signal)
-      : {},
+  const networking = given?.networkingEnabled ?? true;
+  const { namespace } = present;
+  const [fabric, proxy, service, mutating, validating] = await Promise.all([
+    networking ? client.get(DaemonSetResource, { name: InstallNames.fabric, namespace }, signal) : {},
+    networking && given?.apiServerProxy ? client.get(DeploymentResource, { name: Names.proxy, namespace }, signal) : {},
+    networking && given?.apiServerProxy ? client.get(ServiceResource, { name: Names.proxy, namespace }, signal) : {},
     client.get(MutatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
     client.get(ValidatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
   ]);
   if (!fabric) return "(the fabric is missing)";
+  if (!proxy || !service) return "(the API server's proxy is missing)";
   return mutating && validating ? undefined : "(the webhooks are missing)";
 }
 

@@ -10,12 +10,22 @@ import { pause, waitForObjects, type WaitContext } from "./waiting.js";
 
 const EXPLAIN_EVERY_MS = 3_000;
 
-/** Waits until the agent works: controller up, webhooks answering, fabric on every node, ranges allocated. */
-export async function waitUntilReady(context: WaitContext, namespace: string, networking: boolean): Promise<void> {
+/** Waits until the agent works: controller up, webhooks answering, fabric on every node, ranges allocated, the API server's proxy up. */
+export async function waitUntilReady(
+  context: WaitContext,
+  namespace: string,
+  { networking, proxy }: { networking: boolean; proxy: boolean },
+): Promise<void> {
   await whileExplaining(context, namespace, (explained) =>
     Promise.all([
-      waitForObjects(explained, DeploymentResource, one(namespace, InstallNames.controller), controllerLacks),
+      waitForObjects(explained, DeploymentResource, one(namespace, InstallNames.controller), (found) =>
+        deploymentLacks(found, "the controller"),
+      ),
       networking && waitForObjects(explained, DaemonSetResource, one(namespace, InstallNames.fabric), fabricLacks),
+      proxy &&
+        waitForObjects(explained, DeploymentResource, one(namespace, Names.proxy), (found) =>
+          deploymentLacks(found, "the API server's proxy"),
+        ),
     ]),
   );
   await Promise.all([
@@ -28,8 +38,8 @@ function one(namespace: string, name: string) {
   return { namespace, fieldSelector: `metadata.name=${name}` };
 }
 
-export function controllerLacks([deployment]: Deployment[]): string | undefined {
-  if (!deployment) return "waiting for the controller's Deployment";
+export function deploymentLacks([deployment]: Deployment[], what: string): string | undefined {
+  if (!deployment) return `waiting for the Deployment of ${what}`;
   const { replicas = 1 } = deployment.spec ?? {};
   const {
     observedGeneration = 0,
@@ -39,7 +49,7 @@ export function controllerLacks([deployment]: Deployment[]): string | undefined 
   } = deployment.status ?? {};
   const isCurrent = observedGeneration >= (deployment.metadata?.generation ?? 0);
   if (isCurrent && updatedReplicas === replicas && availableReplicas >= replicas && all === replicas) return undefined;
-  return `waiting for the controller: ${isCurrent ? availableReplicas : 0} of ${replicas} available`;
+  return `waiting for ${what}: ${isCurrent ? availableReplicas : 0} of ${replicas} available`;
 }
 
 export function fabricLacks([daemonSet]: DaemonSet[]): string | undefined {

@@ -59,7 +59,7 @@ export const agentInputs = z.object({
     .meta({ description: "Whether pods of peered clusters are connected. Default: true." }),
   apiServerProxy: z.boolean().default(true).meta({
     description:
-      "Whether peers may reach this cluster's API server, and nothing else beside its pods, through their tunnels: what in-band peering needs where the API server is private. Default: true.",
+      "Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.",
   }),
   defaultNodeResources: quantities.default({ cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "20Gi" }).meta({
     description:

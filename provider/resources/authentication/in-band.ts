@@ -8,7 +8,7 @@ import {
   type Configuration,
   type IP,
 } from "../../../agent/api/index.js";
-import { waitFor, type Progress } from "../../waits/index.js";
+import { ifVisible, waitFor, type Progress } from "../../waits/index.js";
 import { judgeMapping } from "../network-link/configure.js";
 import type { Parties } from "./party.js";
 
@@ -29,7 +29,7 @@ export async function inBandProxyUrl(progress: Progress, { consumer, provider }:
         return {
           waiting: ip
             ? "no address is assigned yet"
-            : "there is no IP resource of that type: is the agent's proxy installed?",
+            : "there is no IP resource of that type: has the provider's agent networkingEnabled and apiServerProxy?",
         };
       },
     }),
@@ -49,5 +49,37 @@ export async function inBandProxyUrl(progress: Progress, { consumer, provider }:
       },
     }),
   ]);
+  return urlOf(configuration, address);
+}
+
+/** The same URL as the clusters have it now; undefined while a part of it is missing. */
+export async function presentProxyUrl(
+  { consumer, provider }: Parties,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [ips, configurations] = await Promise.all([
+    ifVisible(
+      provider.client.list(IPResource, {
+        namespace: provider.agentNamespace,
+        labelSelector: { [Labels.ipType]: IPType.apiServerProxy },
+        signal,
+      }),
+    ),
+    ifVisible(
+      consumer.client.list(ConfigurationResource, {
+        namespace: consumer.namespace,
+        labelSelector: { [Labels.remoteClusterID]: provider.clusterId },
+        signal,
+      }),
+    ),
+  ]);
+  const address = ips?.items[0]?.status?.ip;
+  const configuration = configurations?.items[0];
+  if (!address || !configuration) return undefined;
+  const mapping = judgeMapping(configuration, configuration.metadata.generation ?? 0);
+  return "done" in mapping ? urlOf(configuration, address) : undefined;
+}
+
+function urlOf(configuration: Configuration, address: string): string {
   return `http://${mapRemoteAddress(configuration, address)}:${Ports.apiServerProxy}`;
 }

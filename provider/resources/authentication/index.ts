@@ -1,4 +1,4 @@
-import { defineResource, known, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import { defineResource, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
 import {
   checkDifferentClusters,
   openDeparting,
@@ -9,6 +9,7 @@ import {
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
+import { checkAccess } from "./access.js";
 import { authenticate } from "./handshake.js";
 import { inspectAuthentication } from "./inspect.js";
 import { revoke } from "./revoke.js";
@@ -29,12 +30,7 @@ export const authentication = defineResource({
   inputs: authenticationInputs,
   outputs: authenticationOutputs,
   async check(context, inputs, failures, oldInputs) {
-    if (known(inputs.inBand) === true && inputs.proxyURL !== undefined) {
-      failures.add("proxyURL", "cannot be set together with inBand, which finds the proxy by itself");
-    }
-    if (typeof inputs.proxyURL === "string" && !isProxyUrl(inputs.proxyURL)) {
-      failures.add("proxyURL", 'is not the URL of a proxy, such as "http://proxy.example.com:8118"');
-    }
+    checkAccess(inputs, failures);
     if (!oldInputs) await checkDifferentClusters(context, failures);
   },
   diff: repairDrift,
@@ -79,8 +75,4 @@ async function establish(
     ...(proxyURL ? { usedProxyURL: proxyURL } : {}),
     drift: [],
   };
-}
-
-function isProxyUrl(text: string): boolean {
-  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
 }

@@ -2,6 +2,7 @@ import { Labels } from "../../../agent/api/index.js";
 import type { Pair } from "../../preconditions/index.js";
 import { findTenantNamespace } from "../tenant-namespace/index.js";
 import { findIdentity } from "./identity.js";
+import { presentProxyUrl } from "./in-band.js";
 import { findNonce } from "./nonce.js";
 import { partiesOf } from "./party.js";
 import type { AuthenticationInputs, AuthenticationOutputs } from "./schema.js";
@@ -24,11 +25,13 @@ export async function inspectAuthentication(
     findTenantNamespace(pair.provider.client, pair.consumer.clusterId, signal),
   ]);
   const namespaces = { consumer: local?.metadata?.name ?? "", provider: remote?.metadata?.name ?? "" };
-  const { consumer, provider } = partiesOf(pair, namespaces);
-  const [tenant, identity, nonce] = await Promise.all([
+  const parties = partiesOf(pair, namespaces);
+  const { consumer, provider } = parties;
+  const [tenant, identity, nonce, inBandProxy] = await Promise.all([
     namespaces.provider ? findTenant(provider, signal) : undefined,
     namespaces.consumer ? findIdentity(consumer, signal) : undefined,
     namespaces.provider ? findNonce(provider, Labels.nonce, signal) : undefined,
+    namespaces.consumer && inputs.inBand ? presentProxyUrl(parties, signal) : undefined,
   ]);
   if (!tenant && !identity) return undefined;
   const observed = { ...inputs };
@@ -36,7 +39,8 @@ export async function inspectAuthentication(
   if (condition && (inputs.tenantCondition ?? (isImport ? condition : undefined)) !== undefined)
     observed.tenantCondition = condition;
   if (isImport && tenant?.spec.proxyURL) observed.proxyURL = tenant.spec.proxyURL;
-  const wantedProxy = inputs.inBand ? tenant?.spec.proxyURL : observed.proxyURL;
+  // Without the network there is no address to compare with: the network's own resource tells of that.
+  const wantedProxy = inputs.inBand ? (inBandProxy ?? tenant?.spec.proxyURL) : observed.proxyURL;
   const drift = [
     !tenant && "provider: the Tenant is missing",
     tenant && !nonce && "provider: the nonce is missing",
@@ -47,6 +51,10 @@ export async function inspectAuthentication(
       tenant &&
       (identity.spec.namespace ?? "") !== (tenant.status?.tenantNamespace ?? "") &&
       "consumer: the Identity names another tenant namespace",
+    identity &&
+      tenant?.status?.authParams &&
+      (identity.spec.authParams?.proxyURL ?? "") !== (tenant.status.authParams.proxyURL ?? "") &&
+      "consumer: the Identity names another proxy",
   ].filter((line) => typeof line === "string");
   return {
     inputs: observed,

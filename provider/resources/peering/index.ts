@@ -1,11 +1,12 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { defineComponent, type ComponentSdk } from "../../framework/index.js";
+import { defineComponent, known, type ComponentSdk } from "../../framework/index.js";
+import { checkAccess } from "../authentication/access.js";
 import { peeringInputs, peeringOutputs } from "./schema.js";
 
 type Inputs = Record<string, pulumi.Input<unknown>>;
 type Outputs = Record<string, pulumi.Output<unknown>>;
 
-const LINK = ["gatewayServerLocation", "gatewayServer", "gatewayClient", "mtu"] as const;
+const LINK = ["gatewayServerLocation", "gatewayServer", "gatewayClient", "mtu", "keyRotationTrigger"] as const;
 const LINK_OUTPUTS = ["remappedCIDRs", "endpoint"] as const;
 const PAIR_OUTPUTS = ["consumerClusterId", "providerClusterId", "tenantNamespaces"] as const;
 const SLICE_OUTPUTS = ["virtualNodeName", "acceptedResources"] as const;
@@ -23,6 +24,15 @@ export const peering = defineComponent({
     "Both clusters need an agent.",
   inputs: peeringInputs,
   outputs: peeringOutputs,
+  check(inputs, failures) {
+    checkAccess(inputs, failures);
+    if (known(inputs.inBand) === true && known(inputs.networkingDisabled) === true) {
+      failures.add(
+        "inBand",
+        "needs the network between the clusters, which networkingDisabled leaves out: set one of the two to false",
+      );
+    }
+  },
   construct(sdk, name, inputs, options) {
     class Peering extends sdk.ComponentResource {
       complete(state: Inputs): void {
@@ -41,13 +51,20 @@ export const peering = defineComponent({
       ? undefined
       : child("NetworkLink", "network", { ...forward, ...pick(inputs, LINK) }, [...PAIR_OUTPUTS, ...LINK_OUTPUTS]);
     const directions = [
-      { prefix: "", pair: forward, sliceName: inputs["resourceSliceName"] },
-      ...(isSet(sdk, inputs, "bidirectional") ? [{ prefix: "reverse-", pair: reverse, sliceName: undefined }] : []),
+      {
+        prefix: "",
+        pair: forward,
+        access: pick(inputs, ["inBand", "proxyURL"]),
+        sliceName: inputs["resourceSliceName"],
+      },
+      // A proxy of the user's leads to the provider only.
+      ...(isSet(sdk, inputs, "bidirectional")
+        ? [{ prefix: "reverse-", pair: reverse, access: pick(inputs, ["inBand"]), sliceName: undefined }]
+        : []),
     ];
-    const [main, back] = directions.map(({ prefix, pair, sliceName }) => {
-      const access = pick(inputs, ["inBand", "proxyURL"]);
-      // In-band, the identity is used through the tunnel.
-      const waitsFor = network && mayBeSet(inputs["inBand"]) ? [network.resource] : [];
+    const [main, back] = directions.map(({ prefix, pair, access, sliceName }) => {
+      // In-band, the identity is used through the tunnel. And the way back must be gone before the link, which would stay for it.
+      const waitsFor = network && (prefix !== "" || mayBeSet(inputs["inBand"])) ? [network.resource] : [];
       const authentication = child(
         "Authentication",
         `${prefix}authentication`,

@@ -104,6 +104,15 @@ describe("provider: bad input", function () {
     expect(link).to.contain("mtu").and.to.contain("gatewayServer.port");
   });
 
+  it("refuses in-band peering without a network, and two proxies at once, each at its property", async () => {
+    const alone = await failingUp("liqo:Peering", { ...sides(), inBand: true, networkingDisabled: true });
+    expect(alone).to.contain("inBand").and.to.contain("networkingDisabled leaves out");
+    const twice = await failingUp("liqo:Peering", { ...sides(), inBand: true, proxyURL: "http://proxy.example:8118" });
+    expect(twice).to.contain("proxyURL").and.to.contain("together with inBand");
+    const wrong = await failingUp("liqo:Authentication", { ...sides(), proxyURL: "proxy.example:8118" });
+    expect(wrong).to.contain("proxyURL").and.to.contain("not the URL of a proxy");
+  });
+
   it("says that an agent is missing on one side, and what the other has", async () => {
     await fakeAgent(consumer.client, "consumer", "0.1.0");
     const text = await failingUp("liqo:NetworkLink", sides());

@@ -1,0 +1,227 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import { ForeignClusterResource, IPResource, Labels, type ForeignCluster } from "../../agent/api/index.js";
+import {
+  DeploymentResource,
+  NamespaceResource,
+  NodeResource,
+  PodResource,
+  findCondition,
+} from "../../agent/runtime/index.js";
+import { downClusters } from "../clusters/index.js";
+import { exec } from "../support/exec.js";
+import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { compareListings, listEverything } from "../support/listing.js";
+import { PulumiStack } from "../support/pulumi.js";
+import { waitFor } from "../support/wait.js";
+import { deployWeb, isReady, waitForPods } from "../support/workload.js";
+
+/** Equal ranges, so that the proxy's address is remapped; the provider's proxy and gateway may be on different nodes. */
+const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
+const CLUSTERS = [
+  { name: "in-band-a", ...RANGES },
+  { name: "in-band-b", nodes: 2, ...RANGES },
+];
+const NAMESPACE = "in-band";
+const API_PORT = 6443;
+const BLOCK = "in_band_test";
+const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
+
+/** One life of a peering, in order: each test builds on the one before it. */
+describe("in-band peering with a provider whose API server is out of reach", function () {
+  this.timeout(180_000);
+  this.bail(true);
+
+  let consumer: LabCluster;
+  let provider: LabCluster;
+  let stack: PulumiStack;
+  let initial: { consumer: Set<string>; provider: Set<string> };
+  let pods: Pod[];
+  const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-in-band-"));
+
+  before(async function () {
+    this.timeout(10 * 60_000);
+    const lab = await prepareLab(CLUSTERS);
+    [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
+    initial = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
+    await consumer.client.apply(NamespaceResource, { metadata: { name: NAMESPACE } }, { fieldManager: "test" });
+    stack = new PulumiStack({
+      project: path.join(REPOSITORY, "test/e2e/projects/in-band"),
+      stateFolder,
+      stack: "in-band",
+      binFolder: lab.pulumiBin,
+      config: {
+        consumerKubeconfig: consumer.cluster.kubeconfigPath,
+        providerKubeconfig: provider.cluster.kubeconfigPath,
+        image: lab.agentImage,
+        namespace: NAMESPACE,
+      },
+    });
+    await stack.init();
+    await block();
+  });
+
+  after(async () => {
+    if (consumer) await unblock();
+    await stack?.remove();
+    rmSync(stateFolder, { recursive: true, force: true });
+    if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
+  });
+
+  /** Runs a program in the consumer node's network, where the pods' traffic passes too. */
+  function onConsumerNode(program: string, args: string[], input?: string) {
+    const netns = consumer.cluster.nodes[0]?.netns ?? "";
+    return exec("nsenter", [`--net=/run/netns/${path.basename(netns)}`, program, ...args], {
+      input,
+      allowFailure: true,
+    });
+  }
+
+  /** The consumer's node and pods cannot reach the provider's API server any more; what tries to is counted. */
+  async function block(): Promise<void> {
+    const addresses = provider.cluster.nodes.map(({ address }) => address).join(", ");
+    const rule = `ip daddr { ${addresses} } tcp dport ${API_PORT} counter name tried drop`;
+    const chain = (hook: string) => `chain ${hook} { type filter hook ${hook} priority -200; ${rule}; }\n`;
+    const table = `table inet ${BLOCK} {\ncounter tried { }\n${chain("output")}${chain("forward")}}\n`;
+    const { code, stderr } = await onConsumerNode("nft", ["-f", "-"], table);
+    expect(code, stderr).to.equal(0);
+  }
+
+  async function unblock(): Promise<void> {
+    await onConsumerNode("nft", ["delete", "table", "inet", BLOCK]);
+  }
+
+  async function attempts(): Promise<number> {
+    const { stdout } = await onConsumerNode("nft", ["list", "counter", "inet", BLOCK, "tried"]);
+    return Number(/packets (\d+)/.exec(stdout)?.[1]);
+  }
+
+  function foreignCluster(what: string, predicate: (object: ForeignCluster) => boolean): Promise<ForeignCluster> {
+    const describe = (all: ForeignCluster[]) => JSON.stringify(all.map(({ status }) => status));
+    return waitFor(consumer.client, ForeignClusterResource, { timeoutMs: 40_000, what, describe }, ([object]) =>
+      object && predicate(object) ? object : undefined,
+    );
+  }
+
+  const isEstablished = ({ status }: ForeignCluster): boolean =>
+    findCondition(status?.conditions, "APIServerStatus")?.status === "Established";
+
+  async function logsAndExec(): Promise<void> {
+    const name = pods[0]?.metadata?.name ?? "";
+    expect(await consumer.kubectl(["logs", "-n", NAMESPACE, name], { timeoutMs: 20_000 })).to.contain("serving on");
+    // Standard input, its end, and the exit code all have to come through.
+    const echo = ["exec", "-i", "-n", NAMESPACE, name, "--"];
+    expect(await consumer.kubectl([...echo, "cat"], { input: "there and back", timeoutMs: 20_000 })).to.equal(
+      "there and back",
+    );
+    const failed = await consumer
+      .kubectl([...echo, "sh", "-c", "exit 7"], { timeoutMs: 20_000 })
+      .catch((error: unknown) => String(error));
+    expect(failed).to.contain("exit code 7");
+  }
+
+  it("is refused at preview where the network is left out, with the property's name", async () => {
+    await stack.setConfig("networkingDisabled", "true");
+    const { stdout, code } = await stack.pulumi(["preview", "--stack", "in-band"], { allowFailure: true });
+    expect(code).to.not.equal(0);
+    expect(stdout).to.match(/inBand.*needs the network between the clusters/s);
+    await stack.setConfig("networkingDisabled", "false");
+  });
+
+  it("comes up through the tunnel alone", async () => {
+    const address = provider.cluster.nodes[0]?.address ?? "";
+    const direct = await onConsumerNode("timeout", ["2", "bash", "-c", `exec 3<>/dev/tcp/${address}/${API_PORT}`]);
+    expect(direct.code, "the block works").to.not.equal(0);
+    await unblock();
+    await block();
+    await stack.up();
+    const foreign = await foreignCluster("the provider's API server established", isEstablished);
+    expect(foreign.status?.foreignProxyUrl).to.match(/^http:\/\/10\.\d+\.\d+\.\d+:8118$/);
+    // Remapped: the provider's own external range is the consumer's, too.
+    const [lent] = (await provider.client.list(IPResource)).items.filter(
+      ({ metadata }) => metadata.labels?.[Labels.ipType] === "api-server-proxy",
+    );
+    expect(foreign.status?.foreignProxyUrl).to.not.contain(`//${lent?.status?.ip}:`);
+    await waitFor(
+      consumer.client,
+      NodeResource,
+      { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 30_000, what: "a Ready virtual node" },
+      (nodes) => nodes[0]?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
+    );
+    expect(await attempts(), "packets sent past the tunnel").to.equal(0);
+  });
+
+  it("offloads pods, shows their logs, and runs commands in them", async () => {
+    const node = String((await stack.outputs())["virtualNodeName"]);
+    pods = await deployWeb(consumer, NAMESPACE, { replicas: 2, node });
+    await logsAndExec();
+    expect(await attempts()).to.equal(0);
+  });
+
+  it("has nothing to change on a second up, and no drift on refresh", async () => {
+    await stack.preview({ expectNoChanges: true });
+    await stack.refresh({ expectNoChanges: true });
+  });
+
+  it("recovers by itself after both gateways and the proxy were killed", async () => {
+    const selectors = ["networking.liqo.io/component=gateway", "app.kubernetes.io/name=proxy"];
+    for (const { client } of [consumer, provider]) {
+      for (const labelSelector of selectors) {
+        for (const { metadata } of (await client.list(PodResource, { labelSelector })).items) {
+          await client.delete(PodResource, { name: metadata?.name ?? "", namespace: metadata?.namespace });
+        }
+      }
+    }
+    const started = Date.now();
+    await consumer.client.mergePatch(
+      DeploymentResource,
+      { name: "web", namespace: NAMESPACE },
+      { spec: { replicas: 3 } },
+    );
+    pods = await waitForPods(consumer, NAMESPACE, "a third offloaded pod Ready", (all) => {
+      const web = all.filter((pod) => pod.metadata?.labels?.["app"] === "web" && isReady(pod));
+      return web.length === 3 && web;
+    });
+    console.log(`      a new pod was Ready ${((Date.now() - started) / 1000).toFixed(1)} s after the kill`);
+    await logsAndExec();
+    expect(await attempts()).to.equal(0);
+  });
+
+  it("changes to direct access and back in place", async () => {
+    await unblock();
+    await stack.setConfig("inBand", "false");
+    const { stdout } = await stack.preview();
+    expect(stdout).to.match(/~ liqo:index:Authentication/);
+    expect(stdout).to.not.match(/[+-]{2} ?liqo:index:/);
+    await stack.up();
+    await foreignCluster("direct access", (object) => !object.status?.foreignProxyUrl && isEstablished(object));
+    await logsAndExec();
+    await stack.setConfig("inBand", "true");
+    await stack.up();
+    await foreignCluster("access by the proxy", (object) => Boolean(object.status?.foreignProxyUrl));
+    // The virtual node follows its kubeconfig; direct connections that stood have ended by then.
+    await waitFor(
+      consumer.client,
+      ForeignClusterResource,
+      { timeoutMs: 20_000, what: "an established API server" },
+      ([object]) => object && isEstablished(object),
+    );
+    await block();
+    await logsAndExec();
+  });
+
+  it("is taken apart through the tunnel, and leaves both clusters as they were", async () => {
+    await stack.destroy();
+    await consumer.client.delete(DeploymentResource, { name: "web", namespace: NAMESPACE });
+    await consumer.client.delete(NamespaceResource, { name: NAMESPACE });
+    await waitFor(consumer.client, NamespaceResource, { timeoutMs: 60_000, what: "the namespace gone" }, (all) =>
+      all.every(({ metadata }) => metadata?.name !== NAMESPACE),
+    );
+    const after = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
+    expect(compareListings(initial.consumer, after.consumer)).to.deep.equal({ added: [], removed: [] });
+    expect(compareListings(initial.provider, after.provider)).to.deep.equal({ added: [], removed: [] });
+  });
+});
