@@ -7,10 +7,12 @@ export function remoteClusterOf(object: KubeObject): string | undefined {
   return object.metadata?.labels?.[Labels.remoteClusterID];
 }
 
-/** A source of replication: made on this cluster, for a provider. */
+/** A source of replication: made on this cluster, for a provider. Peers can make none (webhooks/peer-writes.ts). */
 export function isReplicationSource(object: KubeObject): boolean {
   const labels = object.metadata?.labels ?? {};
-  return labels[Labels.replication] === "true" && Boolean(labels[Labels.remoteID]);
+  return (
+    labels[Labels.replication] === "true" && Boolean(labels[Labels.remoteID]) && labels[Labels.replicated] !== "true"
+  );
 }
 
 /** A copy that a consumer's replicator made on this cluster. */

@@ -1,4 +1,5 @@
 import { Labels } from "../../api/index.js";
+import { isReplicationSource } from "../authentication/lookups.js";
 import type { ReplicatedObject } from "./kinds.js";
 
 /** Both ends of a reflector: this cluster, and the provider that it sends to. */
@@ -14,9 +15,9 @@ export function copySelector(localClusterID: string): string {
   return `${Labels.originID}=${localClusterID},${Labels.replicated}=true`;
 }
 
-/** Whether the object asks to be replicated, to whatever cluster. */
-export function asksForReplication({ metadata }: ReplicatedObject): boolean {
-  return metadata.labels?.[Labels.replication] === "true" && Boolean(metadata.labels[Labels.remoteID]);
+/** Whether the object asks to be replicated, to whatever cluster. A copy never does. */
+export function asksForReplication(object: ReplicatedObject): boolean {
+  return isReplicationSource(object);
 }
 
 /** Whether the object is a copy that this cluster made. */

@@ -1,12 +1,18 @@
 import type { KubeObject } from "../../runtime/index.js";
 
+/** Who sent a request, as the API server has authenticated them. */
+export interface UserInfo {
+  username?: string;
+  groups?: string[];
+}
+
 /** The part of admission.k8s.io/v1 AdmissionRequest that handlers read. */
 export interface AdmissionRequest<T extends KubeObject = KubeObject> {
   uid: string;
   operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   name?: string;
   namespace?: string;
-  userInfo: { username?: string; groups?: string[] };
+  userInfo: UserInfo;
   object?: T | null;
   oldObject?: T | null;
   dryRun?: boolean;

@@ -7,6 +7,7 @@ import { mutateForeignCluster } from "./foreign-cluster.js";
 import { gatewayValidator } from "./gateway.js";
 import { namespaceOffloadingValidator } from "./namespace-offloading.js";
 import { WebhookPaths } from "./paths.js";
+import { peerWriteValidator } from "./peer-writes.js";
 import { podMutator } from "./pod.js";
 import { resourceSliceValidator } from "./resource-slice.js";
 import { WebhookServer } from "./server.js";
@@ -68,6 +69,7 @@ function handlersOf(context: WebhookContext): Map<string, AdmissionHandler> {
     [WebhookPaths.validateGateways, gatewayValidator(context)],
     [WebhookPaths.mutateTenants, mutateTenant],
     [WebhookPaths.validateTenants, tenantValidator(context)],
+    [WebhookPaths.peerWrites, peerWriteValidator(context)],
     [WebhookPaths.resourceSlices, resourceSliceValidator(context)],
     [WebhookPaths.namespaceOffloading, namespaceOffloadingValidator(context)],
   ]);

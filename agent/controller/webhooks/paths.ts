@@ -11,6 +11,7 @@ export const WebhookPaths = {
   validateGateways: "/validate/gateways",
   mutateTenants: "/mutate/tenants",
   validateTenants: "/validate/tenants",
+  peerWrites: "/validate/peer-writes",
   resourceSlices: "/validate/resourceslices",
   namespaceOffloading: "/validate/namespace-offloading",
 } as const;

@@ -99,18 +99,15 @@ export const STATUS_RULES: PolicyRule[] = [
   { apiGroups: ["apps"], resources: ["deployments"], verbs: READ },
 ];
 
-/** ClusterRole `liqo-remote-controlplane`: what a consumer's replicator may do in its tenant namespace (API specification, §11). */
+/**
+ * ClusterRole `liqo-remote-controlplane`: what a consumer's replicator may do in its tenant namespace (API specification, §11). It writes specs; the
+ * status is what the provider grants, and comes back by reading. Which objects are the consumer's is judged at admission.
+ */
 export const REMOTE_CONTROLPLANE_RULES: PolicyRule[] = [
-  {
-    apiGroups: [AUTHENTICATION],
-    resources: ["resourceslices", "resourceslices/status", "renews", "renews/status"],
-    verbs: [...CRUD, "deletecollection"],
-  },
-  {
-    apiGroups: [OFFLOADING],
-    resources: ["namespacemaps", "namespacemaps/status"],
-    verbs: [...CRUD, "deletecollection"],
-  },
+  { apiGroups: [AUTHENTICATION], resources: ["resourceslices", "renews"], verbs: [...CRUD, "deletecollection"] },
+  { apiGroups: [AUTHENTICATION], resources: ["resourceslices/status", "renews/status"], verbs: ["get"] },
+  { apiGroups: [OFFLOADING], resources: ["namespacemaps"], verbs: [...CRUD, "deletecollection"] },
+  { apiGroups: [OFFLOADING], resources: ["namespacemaps/status"], verbs: ["get"] },
 ];
 
 /**
@@ -139,7 +136,7 @@ export const PEERING_USER_LIQO_NS_RULES: PolicyRule[] = [
   // The cluster ID.
   { apiGroups: [""], resources: ["configmaps"], verbs: ["get", ...READ] },
   // The API server's proxy, for in-band peering.
-  { apiGroups: ["ipam.liqo.io"], resources: ["ips"], verbs: ["get"] },
+  { apiGroups: ["ipam.liqo.io"], resources: ["ips"], verbs: ["get", ...READ] },
   // The cluster's ranges.
   { apiGroups: ["ipam.liqo.io"], resources: ["networks"], verbs: ["get", "list"] },
   {

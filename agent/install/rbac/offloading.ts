@@ -98,6 +98,8 @@ export const WEBHOOK_RULES: PolicyRule[] = [
     verbs: ["list"],
   },
   { apiGroups: [""], resources: ["namespaces", "nodes"], verbs: READ },
+  // Whether who writes a replicated object is a peer.
+  { apiGroups: ["rbac.authorization.k8s.io"], resources: ["rolebindings"], verbs: ["list"] },
   // The authority is written into the configurations that are labelled for it; list and watch cannot be limited by name.
   {
     apiGroups: ["admissionregistration.k8s.io"],

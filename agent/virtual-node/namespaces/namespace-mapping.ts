@@ -9,7 +9,8 @@ export interface NamespaceMapping {
 
 /**
  * The mappings of one provider. In a bidirectional peering the same namespace also holds the peer's NamespaceMap:
- * only a map that goes to this provider counts (offloading specification, §4.6).
+ * only a map that goes to this provider counts (offloading specification, §4.6). The status is the provider's word: it
+ * tells how far it is with what was asked for, and cannot add a namespace that nobody offloads to it.
  *
  * @throws Error when there is more than one
  */
@@ -17,7 +18,10 @@ export function namespaceMappings(
   maps: NamespaceMap[],
   foreignClusterId: string,
 ): { map?: NamespaceMap; mappings: Map<string, NamespaceMapping> } {
-  const own = maps.filter(({ metadata }) => metadata.labels?.[Labels.remoteID] === foreignClusterId);
+  const own = maps.filter(
+    ({ metadata: { labels } }) =>
+      labels?.[Labels.remoteID] === foreignClusterId && labels[Labels.replicated] !== "true",
+  );
   if (own.length > 1) {
     const names = own.map(({ metadata }) => metadata.name).join(", ");
     throw new Error(`there is more than one NamespaceMap for cluster ${foreignClusterId}: ${names}. Keep one`);
@@ -26,8 +30,9 @@ export function namespaceMappings(
   const mappings = new Map<string, NamespaceMapping>();
   for (const [local, remote] of Object.entries(map?.spec.desiredMapping ?? {})) mappings.set(local, { remote });
   for (const [local, { remoteNamespace, phase }] of Object.entries(map?.status?.currentMapping ?? {})) {
-    const remote = remoteNamespace ?? mappings.get(local)?.remote;
-    if (remote) mappings.set(local, { remote, phase });
+    const wanted = mappings.get(local)?.remote;
+    const remote = remoteNamespace ?? wanted;
+    if (remote) mappings.set(local, { remote, phase: wanted === undefined ? "Terminating" : phase });
   }
   return { map, mappings };
 }

@@ -4,6 +4,7 @@ import type { ControllerConfig, ControllerContext, Startable } from "../../../ag
 import { setupAuthentication } from "../../../agent/controller/authentication/index.js";
 import { setupReplication } from "../../../agent/controller/replication/index.js";
 import { setupStatus } from "../../../agent/controller/status/index.js";
+import { startWebhooks } from "../../../agent/controller/webhooks/index.js";
 import {
   AUTHENTICATION_CONTROLLER_RULES,
   REMOTE_CONTROLPLANE_RULES,
@@ -19,6 +20,8 @@ import {
   SharedInformers,
   createLogger,
 } from "../../../agent/runtime/index.js";
+import { WEBHOOK_RULES } from "../../../agent/install/rbac/offloading.js";
+import { installWebhooks } from "../offloading/harness.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
@@ -35,7 +38,12 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-export async function startControlPlane(id: string, overrides: Partial<ControllerConfig> = {}): Promise<ControlPlane> {
+/** @param options webhooks: judge what is written, as an installation does */
+export async function startControlPlane(
+  id: string,
+  overrides: Partial<ControllerConfig> = {},
+  options: { webhooks?: boolean } = {},
+): Promise<ControlPlane> {
   const server = await startApiServer({
     name: id,
     controllers: [
@@ -47,14 +55,16 @@ export async function startControlPlane(id: string, overrides: Partial<Controlle
   const { client } = server;
   await prepare(client);
   const kubeconfig = await server.kubeconfigFor(CONTROLLER);
-  let running = await startControllers(kubeconfig, { ...configuration(id, server), ...overrides });
+  const start = () => startControllers(kubeconfig, { ...configuration(id, server), ...overrides }, options.webhooks);
+  let running = await start();
+  if (running.webhookPort !== undefined) await installWebhooks(client, running.webhookPort);
   return {
     id,
     server,
     client,
     restart: async () => {
       await running.stop();
-      running = await startControllers(kubeconfig, { ...configuration(id, server), ...overrides });
+      running = await start();
     },
     stop: async () => {
       await running.stop();
@@ -69,7 +79,12 @@ async function prepare(client: KubeClient): Promise<void> {
   await role(client, Names.virtualKubeletRemoteClusterwideRole, [
     { apiGroups: ["metrics.liqo.io"], resources: ["scrape/metrics"], verbs: ["get"] },
   ]);
-  await role(client, CONTROLLER, [...AUTHENTICATION_CONTROLLER_RULES, ...REPLICATION_RULES, ...STATUS_RULES]);
+  await role(client, CONTROLLER, [
+    ...AUTHENTICATION_CONTROLLER_RULES,
+    ...REPLICATION_RULES,
+    ...STATUS_RULES,
+    ...WEBHOOK_RULES,
+  ]);
   await client.create(ClusterRoleBindingResource, {
     metadata: { name: CONTROLLER },
     roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: CONTROLLER },
@@ -82,7 +97,11 @@ async function role(client: KubeClient, name: string, rules: PolicyRule[]): Prom
   await client.create(ClusterRoleResource, { metadata: { name, labels }, rules });
 }
 
-async function startControllers(kubeconfig: string, config: ControllerConfig): Promise<{ stop(): Promise<void> }> {
+async function startControllers(
+  kubeconfig: string,
+  config: ControllerConfig,
+  withWebhooks = false,
+): Promise<{ stop(): Promise<void>; webhookPort?: number }> {
   const client = KubeClient.fromText(kubeconfig, { cluster: config.clusterId });
   const logger = createLogger(config.clusterId);
   logger.level = process.env["LOG_LEVEL"] ?? "silent";
@@ -96,11 +115,14 @@ async function startControllers(kubeconfig: string, config: ControllerConfig): P
   const startables: Startable[] = [setupAuthentication, setupReplication, setupStatus].flatMap((setup) =>
     setup(context),
   );
+  const webhooks = withWebhooks ? await startWebhooks(context, { port: 0, extraHosts: ["127.0.0.1"] }) : undefined;
   await context.informers.start();
   for (const startable of startables) await startable.start();
   return {
+    webhookPort: webhooks?.port,
     stop: async () => {
       await Promise.all(startables.map((startable) => startable.stop()));
+      await webhooks?.stop();
       await context.informers.stop();
       client.close();
     },

@@ -27,6 +27,14 @@ describe("Pod of a ShadowPod", () => {
     expect(podOf(shadow({}), undefined).spec?.hostAliases?.[0]?.ip).to.equal("10.2.0.3");
   });
 
+  it("stays out of the nodes' own namespaces, and is put on no node by the consumer", () => {
+    const greedy = shadow({});
+    const asked = { hostNetwork: true, hostPID: true, hostIPC: true, nodeName: "control-plane", subdomain: "kept" };
+    const spec = podOf({ ...greedy, spec: { pod: { ...greedy.spec.pod, ...asked, containers: [] } } }, undefined).spec;
+    expect(JSON.parse(JSON.stringify(spec))).to.include({ subdomain: "kept" });
+    expect(JSON.parse(JSON.stringify(spec))).to.not.have.any.keys("hostNetwork", "hostPID", "hostIPC", "nodeName");
+  });
+
   it("follows metadata, and leaves alone what the provider added", () => {
     const pod = podOf(shadow({ a: "1", b: "2" }, { x: "1" }), undefined);
     expect(metadataPatch(shadow({ a: "1", b: "2" }, { x: "1" }), pod)).to.equal(undefined);

@@ -161,10 +161,20 @@ describe("reflection", () => {
     const { mappings } = namespaceMappings([map("one", "provider"), map("two", "consumer")], "provider");
     expect(Object.fromEntries(mappings)).to.deep.equal({
       a: { remote: "a-one" },
-      b: { remote: "b-x", phase: "Accepted" },
+      // The provider may say that it still ends what was offloaded; it cannot claim what nobody offloads.
+      b: { remote: "b-x", phase: "Terminating" },
     });
     expect(() => namespaceMappings([map("one", "provider"), map("two", "provider")], "provider")).to.throw(
       "more than one",
     );
+  });
+
+  it("takes no peer's copy for this cluster's own map, whatever else its labels say", () => {
+    const copy = NamespaceMapResource.build({
+      metadata: { name: "forged", labels: { "liqo.io/remoteID": "provider", "liqo.io/replicated": "true" } },
+      spec: { desiredMapping: { "kube-system": "stolen" } },
+      status: { currentMapping: { "kube-system": { remoteNamespace: "stolen", phase: "Accepted" } } },
+    });
+    expect(namespaceMappings([copy], "provider").mappings.size).to.equal(0);
   });
 });

@@ -20,6 +20,12 @@ interface ReflectedKeys {
 }
 
 /**
+ * What a consumer has no say in: its virtual nodes leave these out, but whoever holds its identity could ask for them. The Pod is made with this
+ * cluster's rights, not the consumer's.
+ */
+const WITHHELD = { hostNetwork: undefined, hostPID: undefined, hostIPC: undefined, nodeName: undefined };
+
+/**
  * The Pod that a ShadowPod asks for (offloading specification, §5.4). The address of the consumer's API server is given as the consumer
  * knows it, and is known here by the address that this cluster's Configuration maps it to.
  */
@@ -34,7 +40,7 @@ export function podOf(shadow: ShadowPod, configuration: Configuration | undefine
       ...podMetadata(shadow),
       ownerReferences: [ownerReference(ShadowPodResource, shadow)],
     },
-    spec: { ...spec, ...(hostAliases ? { hostAliases } : {}) },
+    spec: { ...spec, ...WITHHELD, ...(hostAliases ? { hostAliases } : {}) },
   };
 }
 

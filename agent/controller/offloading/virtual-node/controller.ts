@@ -114,6 +114,11 @@ export function virtualNodeController(context: ControllerContext): Controller {
     );
     // One of a former peering that is still being deleted: its end brings the next pass.
     if (present && (hasLabels || isDeleting(present))) return;
+    if (present?.metadata.labels?.[Labels.replicated] === "true") {
+      throw new Error(
+        `NamespaceMap ${keyOf(present)} is the peer's copy: it must not take the place of this cluster's own`,
+      );
+    }
     if (present) {
       await client.mergePatch(NamespaceMapResource, nameOf(present), { metadata: { labels: desired.metadata.labels } });
       return;

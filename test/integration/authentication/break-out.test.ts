@@ -1,0 +1,384 @@
+import { expect } from "chai";
+import {
+  Annotations,
+  DataKeys,
+  IdentityResource,
+  Labels,
+  NamespaceMapResource,
+  Names,
+  NamespaceOffloadingResource,
+  NetworkResource,
+  QuotaResource,
+  RenewResource,
+  ResourceSliceResource,
+  ShadowPodResource,
+  TenantResource,
+  VirtualNodeResource,
+  controlPlaneIdentityName,
+  kubeconfigSecretName,
+  resourceSliceIdentityName,
+  tenantNamespaceName,
+  type NamespaceMap,
+  type ResourceSlice,
+} from "../../../agent/api/index.js";
+import { VIRTUAL_KUBELET_REMOTE_RULES } from "../../../agent/install/rbac/virtual-node.js";
+import {
+  ClusterRoleBindingResource,
+  ClusterRoleResource,
+  ConfigMapResource,
+  KubeClient,
+  KubeError,
+  NamespaceResource,
+  NodeResource,
+  PodResource,
+  RoleBindingResource,
+  SecretResource,
+} from "../../../agent/runtime/index.js";
+import { startControlPlane, type ControlPlane } from "./control-plane.js";
+import { authenticate, copyID, makeTenantNamespaces, requestSlice, waitForObject, waitUntilGone } from "./peering.js";
+
+const RBAC = "rbac.authorization.k8s.io";
+const ADMIN = { fieldManager: "administrator" };
+
+/** What a consumer can do with the identities that its provider has signed, beyond what it is meant to do: nothing. */
+describe("a consumer that tries to break out", function () {
+  this.timeout(120_000);
+  let a: ControlPlane;
+  let b: ControlPlane;
+  /** Holders of the certificates that b's API server has signed for a. */
+  let controlPlane: KubeClient;
+  let slice: KubeClient;
+  let tenant: string;
+
+  before(async () => {
+    [a, b] = await Promise.all([
+      startControlPlane("a", { pingIntervalSeconds: 60 }),
+      startControlPlane("b", {}, { webhooks: true }),
+    ]);
+    tenant = tenantNamespaceName(a.id);
+    await makeTenantNamespaces(a, b);
+    await authenticate(a, b);
+    await requestSlice(a, b, { cpu: "1" });
+    controlPlane = await holder(controlPlaneIdentityName(b.id));
+    slice = await holder(resourceSliceIdentityName(b.id));
+  });
+
+  after(async () => {
+    controlPlane?.close();
+    slice?.close();
+    await Promise.all([a?.stop(), b?.stop()]);
+  });
+
+  /** A client with an identity as the consumer's Secret has it. */
+  async function holder(identity: string): Promise<KubeClient> {
+    const id = { name: kubeconfigSecretName(identity), namespace: tenantNamespaceName(b.id) };
+    const secret = await waitForObject(a.client, SecretResource, id, "kubeconfig", ({ data }) => data?.["kubeconfig"]);
+    return KubeClient.fromText(Buffer.from(secret.data?.[DataKeys.kubeconfig] ?? "", "base64").toString());
+  }
+
+  /** @param by what the refusal says, where the role alone would allow it */
+  async function expectForbidden(attempts: Record<string, () => Promise<unknown>>, by = ""): Promise<void> {
+    for (const [what, attempt] of Object.entries(attempts)) {
+      const error = await attempt().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error, what).to.be.instanceOf(KubeError);
+      expect((error as KubeError).code, `${what}: ${(error as KubeError).message}`).to.equal(403);
+      expect((error as KubeError).message, what).to.contain(by);
+    }
+  }
+
+  /** What neither identity may do. */
+  function everywhere(client: KubeClient): Record<string, () => Promise<unknown>> {
+    const inTenant = { namespace: tenant };
+    const pod = { metadata: { name: "p", ...inTenant }, spec: { containers: [{ name: "c", image: "i" }] } };
+    const impersonating = (user: string): Promise<unknown> => {
+      const headers = { "impersonate-user": user, "impersonate-group": "system:masters" };
+      return client.transport
+        .send({ method: "GET", path: "/api/v1/secrets", timeoutMs: 10_000, headers })
+        .then((response) => {
+          response.resume();
+          throw new KubeError("impersonation", response.statusCode ?? 0, "", "b");
+        });
+    };
+    return {
+      "reading Secrets of its tenant namespace": () => client.list(SecretResource, inTenant),
+      "reading the provider's own keys": () =>
+        client.get(SecretResource, { name: Names.authenticationKeysSecret, namespace: Names.namespace }),
+      "reading all Secrets": () => client.list(SecretResource),
+      "writing a ConfigMap elsewhere": () =>
+        client.create(ConfigMapResource, { metadata: { name: "c", namespace: "default" } }),
+      "seeing the nodes": () => client.list(NodeResource),
+      "making a node": () => client.create(NodeResource, { metadata: { name: "n" } }),
+      "seeing other namespaces": () => client.list(NamespaceResource),
+      "making a namespace": () => client.create(NamespaceResource, { metadata: { name: "mine" } }),
+      "making a pod in its tenant namespace": () => client.create(PodResource, pod),
+      "making a pod in the agent's namespace": () =>
+        client.create(PodResource, { ...pod, metadata: { name: "p", namespace: Names.namespace } }),
+      "binding itself to a role": () =>
+        client.create(RoleBindingResource, {
+          metadata: { name: "mine", ...inTenant },
+          roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" },
+          subjects: [{ apiGroup: RBAC, kind: "User", name: a.id }],
+        }),
+      "binding itself cluster-wide": () =>
+        client.create(ClusterRoleBindingResource, {
+          metadata: { name: "mine" },
+          roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" },
+          subjects: [{ apiGroup: RBAC, kind: "User", name: a.id }],
+        }),
+      "raising its Quota": () =>
+        client.create(
+          QuotaResource,
+          QuotaResource.build({ metadata: { name: "q", ...inTenant }, spec: { user: a.id, resources: { cpu: 99 } } }),
+        ),
+      "lifting its Tenant's cordon": () =>
+        client.mergePatch(TenantResource, { name: a.id, ...inTenant }, { spec: { tenantCondition: "Active" } }),
+      "making an Identity": () =>
+        client.create(
+          IdentityResource,
+          IdentityResource.build({ metadata: { name: "i", ...inTenant }, spec: { clusterID: a.id } }),
+        ),
+      "making a VirtualNode": () =>
+        client.create(
+          VirtualNodeResource,
+          VirtualNodeResource.build({ metadata: { name: "v", ...inTenant }, spec: { clusterID: a.id } }),
+        ),
+      "offloading a namespace": () =>
+        client.create(
+          NamespaceOffloadingResource,
+          NamespaceOffloadingResource.build({
+            metadata: { name: "offloading", namespace: "default" },
+            spec: { clusterSelector: { nodeSelectorTerms: [] } },
+          }),
+        ),
+      "taking a range": () =>
+        client.create(
+          NetworkResource,
+          NetworkResource.build({ metadata: { name: "n", ...inTenant }, spec: { cidr: "10.0.0.0/8" } }),
+        ),
+      "approving a certificate request": () =>
+        client.request("GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests"),
+      "being somebody else": () => impersonating("kubernetes-admin"),
+      "being the controller": () => impersonating(`system:serviceaccount:${Names.namespace}:liqo-controller-manager`),
+    };
+  }
+
+  it("gets nothing outside its role with its control-plane identity", async () => {
+    await expectForbidden(everywhere(controlPlane));
+    await expectForbidden({
+      "slices of other namespaces": () => controlPlane.list(ResourceSliceResource, { namespace: "default" }),
+      "slices of all": () => controlPlane.list(ResourceSliceResource),
+      "ShadowPods in its tenant namespace": () => controlPlane.list(ShadowPodResource, { namespace: tenant }),
+    });
+  });
+
+  it("gets nothing outside its role with a slice's identity", async () => {
+    await expectForbidden(everywhere(slice));
+    await expectForbidden({
+      "slices of its tenant namespace": () => slice.list(ResourceSliceResource, { namespace: tenant }),
+      "NamespaceMaps of its tenant namespace": () => slice.list(NamespaceMapResource, { namespace: tenant }),
+      "ShadowPods where nothing was offloaded": () => slice.list(ShadowPodResource, { namespace: "default" }),
+    });
+  });
+
+  it("cannot grant itself resources by writing a status", async () => {
+    const id = copyID(a, b);
+    const patch = { status: { resources: { cpu: "99" } } };
+    const status = { subresource: "status" } as const;
+    await expectForbidden({
+      "the slice's": () => controlPlane.mergePatch(ResourceSliceResource, id, patch, status),
+      "a NamespaceMap's": () =>
+        controlPlane.mergePatch(NamespaceMapResource, { name: "b", namespace: tenant }, { status: {} }, status),
+      "a Renew's": () =>
+        controlPlane.mergePatch(RenewResource, { name: "x", namespace: tenant }, { status: {} }, status),
+    });
+    // Past the status subresource it changes nothing.
+    await controlPlane.mergePatch(ResourceSliceResource, id, patch);
+    const copy = await b.client.get(ResourceSliceResource, id);
+    expect(copy?.status?.resources?.["cpu"]).to.equal("1");
+  });
+
+  const copyLabels = (overrides: Record<string, string | undefined> = {}): Record<string, string> => {
+    const labels = {
+      [Labels.replication]: "false",
+      [Labels.replicated]: "true",
+      [Labels.originID]: "a",
+      [Labels.remoteID]: "b",
+      [Labels.remoteClusterID]: "a",
+      ...overrides,
+    };
+    return Object.fromEntries(
+      Object.entries(labels).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+    );
+  };
+
+  function map(name: string, labels: Record<string, string>, finalizers?: string[]): NamespaceMap {
+    return NamespaceMapResource.build({
+      metadata: { name, namespace: tenant, labels, finalizers },
+      spec: { desiredMapping: { "kube-system": "kube-system-b" } },
+    });
+  }
+
+  /** Labels by which this cluster knows its own objects towards a. */
+  const sourceLabels = { [Labels.replication]: "true", [Labels.remoteID]: "a", [Labels.remoteClusterID]: "a" };
+
+  function forgeries(client: KubeClient): Record<string, () => Promise<unknown>> {
+    const create = (name: string, labels: Record<string, string>, finalizers?: string[]) => () =>
+      client.create(NamespaceMapResource, map(name, labels, finalizers));
+    const ownSlice = ResourceSliceResource.build({
+      metadata: {
+        name: "forged",
+        namespace: tenant,
+        labels: sourceLabels,
+        annotations: { [Annotations.createVirtualNode]: "true" },
+      },
+      spec: { class: "default" },
+    });
+    const renew = RenewResource.build({
+      metadata: { name: controlPlaneIdentityName(a.id), namespace: tenant, labels: sourceLabels },
+      spec: { consumerClusterID: b.id, identityType: "ControlPlane" },
+    });
+    return {
+      "a map as the provider's own": create("a", sourceLabels),
+      "a map that is neither": create("a", { [Labels.remoteID]: "a" }),
+      "a map without labels": create("x", {}),
+      "a copy that is a source, too": create("x", copyLabels({ [Labels.replication]: "true" })),
+      "a copy that goes to the consumer": create("x", copyLabels({ [Labels.remoteID]: "a" })),
+      "a copy in another's name": create("x", copyLabels({ [Labels.originID]: "c" })),
+      "a copy for another cluster": create("x", copyLabels({ [Labels.remoteClusterID]: "c" })),
+      "a copy in the place of the provider's own map": create("a", copyLabels()),
+      "a copy that cannot be removed": create("x", copyLabels(), ["example.com/forever"]),
+      "a slice as the provider's own": () => client.create(ResourceSliceResource, ownSlice),
+      "a Renew as the provider's own": () => client.create(RenewResource, renew),
+    };
+  }
+
+  it("cannot make objects that would be taken for the provider's own", async () => {
+    await expectForbidden(forgeries(controlPlane), "admission webhook");
+  });
+
+  it("cannot change the provider's own objects, nor turn its copies into such", async () => {
+    const own = map("a", sourceLabels);
+    own.spec = {};
+    await b.client.create(NamespaceMapResource, own);
+    const finalizers = ["namespacemap-controller.liqo.io/finalizer"];
+    // A copy that the consumer's replicator makes and keeps.
+    const source = { name: b.id, namespace: tenantNamespaceName(b.id) };
+    const labels = { [Labels.replication]: "true", [Labels.remoteID]: b.id, [Labels.remoteClusterID]: b.id };
+    const spec = { desiredMapping: { shop: "shop-a" } };
+    await a.client.create(NamespaceMapResource, NamespaceMapResource.build({ metadata: { ...source, labels }, spec }));
+    await waitForObject(b.client, NamespaceMapResource, { name: b.id, namespace: tenant }, "copy", () => true);
+    const held = await b.client.mergePatch(
+      NamespaceMapResource,
+      { name: "b", namespace: tenant },
+      { metadata: { finalizers } },
+    );
+    const patch =
+      (name: string, change: object): (() => Promise<unknown>) =>
+      () =>
+        controlPlane.mergePatch(NamespaceMapResource, { name, namespace: tenant }, change);
+    const labelled = (labels: Record<string, string | null>) => patch("b", { metadata: { labels } });
+    await expectForbidden({
+      "another mapping in the provider's map": patch("a", { spec: { desiredMapping: { "kube-system": "stolen" } } }),
+      "the provider's map as a copy": patch("a", { metadata: { labels: copyLabels() } }),
+      "a copy as a source": labelled({ [Labels.replication]: "true" }),
+      "a copy no more": labelled({ [Labels.replicated]: null }),
+      "a copy of another": labelled({ [Labels.originID]: "c" }),
+      "a copy to another": labelled({ [Labels.remoteID]: null }),
+      "the provider's finalizer": patch("b", { metadata: { finalizers: [] } }),
+      "a finalizer of its own": patch("b", { metadata: { finalizers: [...finalizers, "example.com/forever"] } }),
+      "everything by replacing it": () =>
+        controlPlane.replace(NamespaceMapResource, {
+          ...map("b", sourceLabels),
+          metadata: { ...held.metadata, labels: sourceLabels },
+        }),
+    });
+    // What a replicator does is still allowed: another spec, and the end.
+    await a.client.mergePatch(NamespaceMapResource, source, { spec: { desiredMapping: { shop: "shop-2" } } });
+    await waitForObject(
+      b.client,
+      NamespaceMapResource,
+      { name: b.id, namespace: tenant },
+      "spec",
+      (copy) => copy.spec.desiredMapping?.["shop"] === "shop-2",
+    );
+    await b.client.mergePatch(
+      NamespaceMapResource,
+      { name: "b", namespace: tenant },
+      { metadata: { finalizers: null } },
+    );
+    await a.client.delete(NamespaceMapResource, source);
+    await waitUntilGone(b.client, NamespaceMapResource, { name: b.id, namespace: tenant });
+    await b.client.delete(NamespaceMapResource, { name: "a", namespace: tenant });
+  });
+
+  it("cannot lift a cordon", async () => {
+    const id = copyID(a, b);
+    const cordon = (value: string | null) => ({ metadata: { annotations: { [Annotations.cordon]: value } } });
+    await b.client.mergePatch(ResourceSliceResource, id, cordon("true"));
+    await expectForbidden({ cordon: () => controlPlane.mergePatch(ResourceSliceResource, id, cordon(null)) });
+    const lifted: ResourceSlice = await b.client.mergePatch(ResourceSliceResource, id, cordon(null));
+    expect(lifted.metadata.annotations?.[Annotations.cordon]).to.equal(undefined);
+  });
+
+  it("is held to the same where it was let in by hand, without a handshake", async () => {
+    const binding = { name: "by-hand", namespace: tenant };
+    await b.client.create(RoleBindingResource, {
+      metadata: binding,
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: Names.remoteControlPlaneRole },
+      subjects: [{ apiGroup: RBAC, kind: "Group", name: "friends" }],
+    });
+    const friend = KubeClient.fromText(await b.server.kubeconfigFor("somebody", ["friends"]));
+    await friend.list(ResourceSliceResource, { namespace: tenant });
+    await expectForbidden(forgeries(friend), "admission webhook");
+    await friend.create(NamespaceMapResource, map("b", copyLabels()));
+    await friend.delete(NamespaceMapResource, { name: "b", namespace: tenant });
+    friend.close();
+    await b.client.delete(RoleBindingResource, binding);
+  });
+
+  it("asks for pods in its offloaded namespaces only, within its quota, and never makes one", async () => {
+    await b.client.apply(
+      ClusterRoleResource,
+      { metadata: { name: Names.virtualKubeletRemoteRole }, rules: VIRTUAL_KUBELET_REMOTE_RULES },
+      ADMIN,
+    );
+    const namespace = "shop-a";
+    const labels = { [Labels.remoteClusterID]: a.id };
+    await b.client.apply(NamespaceResource, { metadata: { name: namespace, labels } }, ADMIN);
+    await b.client.create(RoleBindingResource, {
+      metadata: { name: tenant, namespace },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: Names.virtualKubeletRemoteRole },
+      subjects: [{ apiGroup: RBAC, kind: "Group", name: a.id }],
+    });
+    const shadow = (cpu: string, origin: string, into = namespace) =>
+      slice.create(
+        ShadowPodResource,
+        ShadowPodResource.build({
+          metadata: { name: "s", namespace: into, labels: { [Labels.offloadingOrigin]: origin } },
+          spec: { pod: { containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] } },
+        }),
+      );
+    await expectForbidden({
+      ...everywhere(slice),
+      "a pod": () =>
+        slice.create(PodResource, {
+          metadata: { name: "p", namespace },
+          spec: { containers: [{ name: "c", image: "i" }] },
+        }),
+      "a ShadowPod elsewhere": () => shadow("1m", a.id, "default"),
+      "a ShadowPod beyond its quota": () => shadow("2", a.id),
+      "a ShadowPod of another consumer": () => shadow("1m", "c"),
+      "another role": () =>
+        slice.create(RoleBindingResource, {
+          metadata: { name: "mine", namespace },
+          roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" },
+        }),
+    });
+    const made = await shadow("1m", a.id);
+    expect(made.metadata.labels?.[Labels.creatorUser]).to.match(/^b-[0-9a-f]{12}$/);
+    await slice.delete(ShadowPodResource, { name: "s", namespace });
+  });
+});
