@@ -145,11 +145,12 @@ describe("bad networking input on a real API server", function () {
     }
 
     it("an object that does not say whose it is, or says its own cluster", async () => {
-      for (const type of [ConfigurationResource, GatewayServerResource, GatewayClientResource]) {
+      const types: ResourceType[] = [ConfigurationResource, GatewayServerResource, GatewayClientResource];
+      for (const type of types) {
         for (const labels of [{}, peer("a"), peer("Not_An_ID")]) {
           const metadata = { name: "bad", namespace: TENANT, labels };
           const spec = type === ConfigurationResource ? {} : { endpoint: { port: 1 } };
-          const object = { apiVersion: type.apiVersion, kind: type.kind, metadata, spec };
+          const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec };
           const message = await refusal(client.create(type, object));
           expect(message).to.contain("metadata.labels[liqo.io/remote-cluster-id]");
         }
@@ -269,8 +270,9 @@ describe("bad networking input on a real API server", function () {
     it("a second link to one cluster, already at admission", async () => {
       const metadata = { name: "second", namespace: "default", labels: peer("b") };
       const spec = { endpoint: { port: 51_840 } };
-      for (const type of [GatewayServerResource, GatewayClientResource]) {
-        const object = { apiVersion: type.apiVersion, kind: type.kind, metadata, spec };
+      const types: ResourceType[] = [GatewayServerResource, GatewayClientResource];
+      for (const type of types) {
+        const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec };
         expect(await refusal(client.create(type, object))).to.contain(
           `cluster b is linked by GatewayServer ${TENANT}/b already`,
         );
