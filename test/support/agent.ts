@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { InstallInputs } from "../../agent/install/inputs.js";
 import { install } from "../../provider/resources/agent/install.js";
 import type { LabCluster } from "./lab.js";
@@ -7,7 +8,10 @@ type Chosen = Pick<InstallInputs, "clusterId" | "image" | "podCIDRs" | "serviceC
 /** Installs the agent by its manifests alone, without Pulumi, and waits until it runs. */
 export async function installAgent({ client }: LabCluster, chosen: Chosen): Promise<void> {
   const inputs: InstallInputs = { ...DEFAULTS, ...chosen };
-  await install({ client, signal: AbortSignal.timeout(180_000), status: () => undefined }, inputs);
+  const signal = AbortSignal.timeout(180_000);
+  // Many requests at a time listen to it.
+  setMaxListeners(0, signal);
+  await install({ client, signal, status: () => undefined }, inputs);
 }
 
 const DEFAULTS: Omit<InstallInputs, "clusterId" | "image" | "podCIDRs" | "serviceCIDR"> = {

@@ -1,4 +1,5 @@
 import { gatewayResourceName, type Connection, type GatewayClient, type GatewayServer } from "../../api/index.js";
+import { findCondition } from "../../runtime/index.js";
 import type { ConditionFinding } from "./conditions.js";
 import type { PeerView } from "./peer-view.js";
 
@@ -43,6 +44,14 @@ function gatewayFinding(
   });
   const lacking = (list: typeof states): string => `Deployment ${list.map(({ name }) => name).join(", ")}`;
   const down = states.filter(({ ready }) => !ready);
+  const refused = gateways.flatMap(({ metadata, status }) => {
+    const verdict = findCondition(status?.conditions, "Accepted");
+    return verdict?.status === "False" ? [`${metadata.namespace}/${metadata.name}: ${verdict.message}`] : [];
+  });
+  // What ran before goes on to run.
+  if (refused.length > 0) {
+    return [finding(type, down.length > 0 ? "NotReady" : "SomeNotReady", "GatewaysRefused", refused.join("; "))];
+  }
   if (down.length > 0) return [finding(type, "NotReady", "GatewaysNotReady", `${lacking(down)} has no ready replica`)];
   const partly = states.filter(({ complete }) => !complete);
   if (partly.length > 0) {

@@ -1,11 +1,13 @@
-import { gatewayResourceName, Labels } from "../../../agent/api/index.js";
-import { DeploymentResource } from "../../../agent/runtime/index.js";
+import { GatewayClientResource, GatewayServerResource, gatewayResourceName, Labels } from "../../../agent/api/index.js";
+import { DeploymentResource, findCondition } from "../../../agent/runtime/index.js";
 import type { Peer } from "../../preconditions/index.js";
 import { podProblems } from "../../waits/index.js";
 import type { LinkEnd } from "./ends.js";
 
-/** Why a gateway does not come up: its pods, or the controller that should make them. */
+/** Why a gateway does not come up: its spec, its pods, or the controller that should make them. */
 export async function explainGateway(end: LinkEnd, name: string, signal: AbortSignal): Promise<string | undefined> {
+  const refusal = await refusalOf(end, name, signal);
+  if (refusal) return refusal;
   const deployment = await end.client.get(
     DeploymentResource,
     { name: gatewayResourceName(name), namespace: end.namespace },
@@ -13,6 +15,23 @@ export async function explainGateway(end: LinkEnd, name: string, signal: AbortSi
   );
   if (!deployment) return explainAgent(end, signal);
   return podProblems(end.client, end.namespace, { [Labels.gatewayName]: name }, signal);
+}
+
+/** What the agent says against the gateway's spec, by the field. */
+async function refusalOf(
+  { client, namespace }: LinkEnd,
+  name: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const gateways = await Promise.all([
+    client.get(GatewayServerResource, { name, namespace }, signal),
+    client.get(GatewayClientResource, { name, namespace }, signal),
+  ]);
+  for (const gateway of gateways) {
+    const verdict = findCondition(gateway?.status?.conditions, "Accepted");
+    if (gateway && verdict?.status === "False") return `${gateway.kind} ${namespace}/${name}: ${verdict.message}`;
+  }
+  return undefined;
 }
 
 /** Why the agent's controller does not act. Undefined when it runs. */

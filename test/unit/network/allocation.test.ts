@@ -1,6 +1,20 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { cidrContains, cidrContainsAddress, cidrsOverlap, formatCidr, parseCidr } from "../../../agent/api/index.js";
+import {
+  addressIndex,
+  canonicalCidr,
+  cidrContains,
+  cidrContainsAddress,
+  cidrSize,
+  cidrsOverlap,
+  ConfigurationResource,
+  formatCidr,
+  mapRemoteAddress,
+  nthAddress,
+  parseCidr,
+  peerConfiguration,
+  unmapRemoteAddress,
+} from "../../../agent/api/index.js";
 import { chooseAddress, chooseRange, type HeldRange } from "../../../agent/controller/network/addresses/allocation.js";
 
 const POOLS = ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"];
@@ -93,6 +107,135 @@ describe("choice of an address", () => {
         }
         expect(() => chooseAddress("10.70.0.16/28", preAllocated, taken, last)).to.throw("no free address");
       }),
+    );
+  });
+});
+
+describe("allocation over time", () => {
+  /** What is done to a range of 14 addresses: one is taken, the n-th taken one is given back, or the controller starts anew. */
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.constant("take" as const) },
+    { weight: 2, arbitrary: fc.nat(20) },
+    { weight: 1, arbitrary: fc.constant("restart" as const) },
+  );
+
+  it("never has one address in two hands, and finds every free one, across releases and restarts", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        // The objects are the only record; what was given last is forgotten with the process.
+        let held: string[] = [];
+        let last: string | undefined;
+        for (const action of steps) {
+          if (action === "restart") last = undefined;
+          else if (action !== "take") held = held.filter((_address, index) => index !== action);
+          else if (held.length === 14) {
+            expect(() => chooseAddress("10.70.0.0/28", 2, new Set(held), last)).to.throw("no free address");
+          } else {
+            last = chooseAddress("10.70.0.0/28", 2, new Set(held), last);
+            expect(held).not.to.include(last);
+            expect(["10.70.0.0", "10.70.0.1"]).not.to.include(last);
+            held.push(last);
+          }
+        }
+      }),
+    );
+  });
+
+  const request = fc.record({
+    cidr: fc
+      .tuple(fc.nat(255), fc.integer({ min: 16, max: 22 }))
+      .map(([block, prefix]) => canonicalCidr(`10.1.${block}.0/${prefix}`)),
+    immutable: fc.boolean(),
+    shared: fc.boolean(),
+  });
+  const change = fc.oneof({ weight: 3, arbitrary: request }, { weight: 1, arbitrary: fc.nat(10) });
+
+  it("never lets an exclusive range overlap another, whatever is fixed, shared, or given back", () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+        let held: HeldRange[] = [];
+        for (const wanted of changes) {
+          if (typeof wanted === "number") {
+            held = held.filter((_range, index) => index !== wanted);
+            continue;
+          }
+          const asked = { ...wanted, shared: wanted.shared && wanted.immutable };
+          try {
+            const cidr = chooseRange(asked, held, ["10.1.0.0/16"]);
+            if (asked.immutable) expect(cidr).to.equal(asked.cidr);
+            held.push({ cidr, shared: asked.shared });
+          } catch (error) {
+            expect((error as Error).message).to.match(/no free range|overlaps/);
+          }
+          for (const [index, a] of held.entries()) {
+            for (const b of held.slice(index + 1)) {
+              expect(cidrsOverlap(a.cidr, b.cidr) && !(a.shared && b.shared), `${a.cidr} and ${b.cidr}`).to.equal(
+                false,
+              );
+            }
+          }
+        }
+      }),
+    );
+  });
+
+  it("gives room that is given back again", () => {
+    const full = ["10.1.0.0/17", "10.1.128.0/17"];
+    expect(() => chooseRange(movable("10.9.0.0/17"), held(...full), ["10.1.0.0/16"])).to.throw("no free range");
+    expect(chooseRange(movable("10.9.0.0/17"), held(full[0] ?? ""), ["10.1.0.0/16"])).to.equal("10.1.128.0/17");
+  });
+});
+
+describe("remapping", () => {
+  it("is one to one between a peer's addresses and what they are called here, for any set of ranges", () => {
+    const block = fc.tuple(fc.nat(15), fc.integer({ min: 12, max: 24 }));
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(block, { selector: ([n]) => n, minLength: 1, maxLength: 4 }),
+        fc.nat(),
+        (blocks, host) => {
+          const real = blocks.map(([n, prefix]) => canonicalCidr(`10.${n * 16}.0.0/${prefix}`));
+          const mapped: string[] = [];
+          for (const cidr of real) mapped.push(chooseRange(movable(cidr), held("10.0.0.0/8", ...mapped), POOLS_BEYOND));
+          const configuration = ConfigurationResource.build({
+            metadata: {},
+            spec: { remote: { cidr: { pod: real } } },
+            status: { remote: { cidr: { pod: mapped } } },
+          });
+          for (const [index, cidr] of real.entries()) {
+            const address = nthAddress(cidr, host % cidrSize(cidr));
+            const here = mapRemoteAddress(configuration, address);
+            expect(cidrContainsAddress(mapped[index] ?? "", here)).to.equal(true);
+            expect(addressIndex(mapped[index] ?? "", here)).to.equal(addressIndex(cidr, address));
+            expect(unmapRemoteAddress(configuration, here)).to.equal(address);
+          }
+        },
+      ),
+    );
+  });
+
+  const POOLS_BEYOND = ["10.0.0.0/8", "172.16.0.0/12", "100.0.0.0/8"];
+});
+
+describe("a remote cluster's Configuration", () => {
+  const labels = { "liqo.io/remote-cluster-id": "b" };
+  const named = (name: string, namespace: string, more: object = {}) =>
+    ConfigurationResource.build({
+      metadata: { name, namespace, labels, creationTimestamp: "2026-01-02T00:00:00Z", ...more },
+      spec: {},
+    });
+
+  it("is found by its label in any namespace, first where the link is, then the oldest that stays", () => {
+    const choose = (...all: ReturnType<typeof named>[]) => peerConfiguration(all, "b", "tenant")?.metadata.name;
+    expect(choose()).to.equal(undefined);
+    expect(choose(named("x", "default", { labels: {} }))).to.equal(undefined);
+    expect(choose(named("x", "default"))).to.equal("x");
+    expect(choose(named("x", "default"), named("y", "tenant"))).to.equal("y");
+    expect(choose(named("x", "default"), named("y", "other", { creationTimestamp: "2026-01-01T00:00:00Z" }))).to.equal(
+      "y",
+    );
+    expect(choose(named("x", "tenant", { deletionTimestamp: "2026-01-03T00:00:00Z" }), named("y", "other"))).to.equal(
+      "y",
     );
   });
 });

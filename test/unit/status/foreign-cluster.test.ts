@@ -90,6 +90,16 @@ describe("networking conditions", () => {
     });
   });
 
+  it("tell what stands in a gateway's way, by the field", () => {
+    const message = "spec.mtu: is too small";
+    const condition = { type: "Accepted", status: "False" as const, reason: "x", message, lastTransitionTime: "" };
+    const gatewayServers = [{ ...server, status: { conditions: [condition] } }];
+    const found = networkingFindings(view({ configurations: [configuration], gatewayServers }));
+    const finding = found.find(({ type }) => type === "NetworkGatewayServerStatus");
+    expect(finding).to.include({ status: "NotReady", reason: "GatewaysRefused" });
+    expect(finding?.message).to.contain("liqo-tenant-peer/peer: spec.mtu");
+  });
+
   it("follow the gateway's Deployment and the Connection", () => {
     const parts = { configurations: [configuration], gatewayServers: [server] };
     const states = [undefined, { readyReplicas: 1, unavailableReplicas: 1 }, { readyReplicas: 1 }];

@@ -1,0 +1,345 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  ConnectionResource,
+  GatewayServerResource,
+  Labels,
+  WgGatewayClientTemplateResource,
+  WgGatewayServerTemplateResource,
+  mapRemoteAddress,
+  peerConfiguration,
+} from "../../agent/api/index.js";
+import { NamespaceResource, PodResource, ServiceResource, findCondition } from "../../agent/runtime/index.js";
+import { downClusters } from "../clusters/index.js";
+import { installAgent } from "../support/agent.js";
+import { exec } from "../support/exec.js";
+import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { probe, serverContainer } from "../support/probe.js";
+import { waitFor } from "../support/wait.js";
+import { isReady } from "../support/workload.js";
+
+/** The consumer is in two peerings; its pods' addresses are those of the twin's, too. */
+const CLUSTERS = [
+  { name: "declarative-consumer", podCIDR: "10.244.0.0/16", serviceCIDR: "10.96.0.0/16" },
+  { name: "declarative-provider", podCIDR: "10.245.0.0/16", serviceCIDR: "10.97.0.0/16" },
+  { name: "declarative-twin", podCIDR: "10.244.0.0/16", serviceCIDR: "10.98.0.0/16" },
+];
+const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
+const APPS = "apps";
+
+interface KeyPair {
+  privateKey: string;
+  publicKey: string;
+}
+
+/** What a person looks up in a cluster, and makes, before writing the other one's manifests. */
+interface Side {
+  lab: LabCluster;
+  id: string;
+  podCIDR: string;
+  externalCIDR: string;
+  keys: KeyPair;
+}
+
+describe("peering by documented manifests alone", function () {
+  this.timeout(120_000);
+  const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-declarative-"));
+  let consumer: LabCluster, provider: LabCluster, twin: LabCluster;
+
+  before(async function () {
+    this.timeout(15 * 60_000);
+    const lab = await prepareLab(CLUSTERS);
+    [consumer, provider, twin] = lab.clusters as [LabCluster, LabCluster, LabCluster];
+    await Promise.all(
+      lab.clusters.map(async (cluster, index) => {
+        const { name: clusterId, podCIDR, serviceCIDR } = CLUSTERS[index]!;
+        const agent = { clusterId, image: lab.agentImage, podCIDRs: [podCIDR], serviceCIDR };
+        await Promise.all([installAgent(cluster, agent), runServer(cluster)]);
+      }),
+    );
+  });
+
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
+  });
+
+  it("connects where the provider has the server, ranges are plain strings and Configurations name no namespace", async () => {
+    const [client, server] = await Promise.all([look(consumer), look(provider)]);
+    await Promise.all([
+      applyCommon(client, server, "configuration.yaml"),
+      applyCommon(server, client, "configuration.yaml"),
+      apply(provider, "gateway-server.yaml", gatewayFields(server, client, STOCK.server)),
+    ]);
+    await apply(consumer, "gateway-client.yaml", gatewayFields(client, server, STOCK.client));
+    await expectConnected(client, server, Date.now());
+    const { items } = await consumer.client.list(ConfigurationResource);
+    expect(items.map(({ metadata, spec }) => [metadata.namespace, spec.remote?.cidr])).to.deep.equal([
+      ["default", { pod: [server.podCIDR], external: [server.externalCIDR] }],
+    ]);
+    await expectTraffic(consumer, provider);
+  });
+
+  it("connects where the consumer has the server, in any order, with equal pod ranges and templates of one's own", async () => {
+    const [server, client] = await Promise.all([look(consumer), look(twin)]);
+    await Promise.all([
+      apply(consumer, "tenant-namespace.yaml", commonFields(server, client)),
+      apply(twin, "tenant-namespace.yaml", commonFields(client, server)),
+      makeTemplate(consumer, "server"),
+      makeTemplate(twin, "client"),
+    ]);
+    await apply(twin, "gateway-client.yaml", gatewayFields(client, server, OWN));
+    await apply(consumer, "gateway-server.yaml", gatewayFields(server, client, OWN));
+    await Promise.all([
+      applyCommon(server, client, "configuration-of-lists.yaml"),
+      applyCommon(client, server, "configuration-of-lists.yaml"),
+    ]);
+    await expectConnected(client, server, Date.now());
+    await expectTraffic(consumer, twin);
+    await expectTraffic(consumer, provider);
+  });
+
+  it("makes gateways as those templates say", async () => {
+    const pods = await Promise.all(
+      [consumer, twin].map(({ client }) =>
+        client.list(PodResource, {
+          namespace: tenantOf(client === twin.client ? CLUSTERS[0]!.name : CLUSTERS[2]!.name),
+        }),
+      ),
+    );
+    for (const { items } of pods) {
+      expect(items).to.have.length(1);
+      const [pod] = items;
+      expect(pod?.metadata?.labels).to.include({ team: "network" });
+      expect(pod?.metadata?.annotations).to.include({ "example.org/cluster-mtu": "1340" });
+      expect(pod?.spec?.nodeSelector).to.deep.equal({ "kubernetes.io/os": "linux" });
+      expect(pod?.spec?.containers[0]?.resources?.requests).to.deep.equal({ cpu: "15m", memory: "48Mi" });
+    }
+    const { items: services } = await consumer.client.list(ServiceResource, { namespace: tenantOf(CLUSTERS[2]!.name) });
+    expect(services[0]?.metadata?.annotations).to.include({ "example.org/address-pool": "edge" });
+  });
+
+  it("refuses what cannot be, by the field's name, and leaves the tunnel alone", async () => {
+    const namespace = tenantOf(CLUSTERS[0]!.name);
+    const before = await gatewayPod(provider, namespace);
+    const change = (patch: object): Promise<string> =>
+      provider.kubectl([
+        "patch",
+        "gatewayserver",
+        "-n",
+        namespace,
+        "server",
+        "--type=merge",
+        "-p",
+        JSON.stringify(patch),
+      ]);
+    for (const [spec, field] of [
+      [{ mtu: 100 }, "spec.mtu"],
+      [{ endpoint: { port: 70_000 } }, "spec.endpoint.port"],
+      [{ endpoint: { serviceType: "ExternalName" } }, "spec.endpoint.serviceType"],
+    ] as const) {
+      expect(await failure(change({ spec })), field).to.contain(field);
+    }
+    const templateOf = (name: string): object => ({ spec: { serverTemplateRef: { ...STOCK_REFERENCE, name } } });
+    await change(templateOf("nothing-of-the-kind"));
+    await expectVerdict(provider, namespace, "False", "spec.serverTemplateRef.name");
+    await change(templateOf("wireguard-server"));
+    await expectVerdict(provider, namespace, "True", "");
+    // Another Service has the port: neither Service nor gateway may change then.
+    await change({ spec: { endpoint: { port: 51_841, nodePort: 22 } } });
+    await expectVerdict(provider, namespace, "False", "spec.endpoint.nodePort");
+    expect((await gatewayPod(provider, namespace)).metadata?.uid).to.equal(before.metadata?.uid);
+    await expectTraffic(consumer, provider);
+    await change({ spec: { endpoint: { port: 51_840, nodePort: 30_742 } } });
+    await expectVerdict(provider, namespace, "True", "");
+    expect((await gatewayPod(provider, namespace)).metadata?.uid).to.equal(before.metadata?.uid);
+  });
+
+  /** By the commands of the document. */
+  async function look(lab: LabCluster): Promise<Side> {
+    const range = (name: string): Promise<string> =>
+      lab.kubectl(["get", "networks.ipam.liqo.io", "-n", "liqo", name, "-o=jsonpath={.status.cidr}"]);
+    const [id, podCIDR, externalCIDR, keys] = await Promise.all([
+      lab.kubectl([
+        "get",
+        "configmaps",
+        "-n",
+        "liqo",
+        "liqo-clusterid-configmap",
+        "--template",
+        "{{.data.CLUSTER_ID}}",
+      ]),
+      range("pod-cidr"),
+      range("external-cidr"),
+      newKeys(),
+    ]);
+    return { lab, id, podCIDR, externalCIDR, keys };
+  }
+
+  async function newKeys(): Promise<KeyPair> {
+    const file = (name: string): string => path.join(folder, name);
+    const name = `${Math.random()}`;
+    const [secret, open] = [file(`${name}.private`), file(`${name}.public`)];
+    await exec("openssl", ["genpkey", "-algorithm", "X25519", "-outform", "der", "-out", secret]);
+    await exec("openssl", ["pkey", "-inform", "der", "-in", secret, "-pubout", "-outform", "der", "-out", open]);
+    const key = (of: string): string => readFileSync(of).subarray(-32).toString("base64");
+    return { privateKey: key(secret), publicKey: key(open) };
+  }
+});
+
+const STOCK = {
+  server: { name: "wireguard-server", namespace: "liqo" },
+  client: { name: "wireguard-client", namespace: "liqo" },
+};
+const OWN = { name: "of-our-own", namespace: "gateway-templates" };
+const STOCK_REFERENCE = {
+  apiVersion: "networking.liqo.io/v1beta1",
+  kind: "WgGatewayServerTemplate",
+  namespace: "liqo",
+};
+
+function tenantOf(remote: string): string {
+  return `liqo-tenant-${remote}`;
+}
+
+function commonFields(own: Side, remote: Side): Record<string, string> {
+  return {
+    REMOTE_CLUSTER_ID: remote.id,
+    LOCAL_TENANT_NAMESPACE: tenantOf(remote.id),
+    RESOURCE_NAME: `of-${remote.id}`,
+    EXTERNAL_CIDR_REMOTE_CLUSTER: remote.externalCIDR,
+    POD_CIDR_REMOTE_CLUSTER: remote.podCIDR,
+    WIREGUARD_PRIVATE_KEY: own.keys.privateKey,
+    WIREGUARD_PUBLIC_KEY: own.keys.publicKey,
+    REMOTE_WIREGUARD_PUBLIC_KEY: remote.keys.publicKey,
+    WIREGUARD_KEYS_SECRET_NAME: `of-${remote.id}`,
+    REMOTE_IP: remote.lab.cluster.nodes[0]?.address ?? "",
+  };
+}
+
+function gatewayFields(own: Side, remote: Side, template: { name: string; namespace: string }): Record<string, string> {
+  return { ...commonFields(own, remote), TEMPLATE_NAME: template.name, TEMPLATE_NAMESPACE: template.namespace };
+}
+
+/** What both sides need, in the order of the document. */
+async function applyCommon(own: Side, remote: Side, configuration: string): Promise<void> {
+  for (const file of ["tenant-namespace.yaml", configuration, "key-secret.yaml", "public-key.yaml"]) {
+    await apply(own.lab, file, commonFields(own, remote));
+  }
+}
+
+/** Fills a manifest in and applies it as a person would. */
+async function apply(lab: LabCluster, file: string, fields: Record<string, string>): Promise<void> {
+  const text = readFileSync(path.join(REPOSITORY, "test/e2e/declarative", file), "utf8");
+  const input = text.replace(/<([A-Z_]+)>/g, (_placeholder, name: string) => {
+    const value = fields[name];
+    if (!value) throw new Error(`${file}: nothing to put in place of <${name}>`);
+    return value;
+  });
+  await lab.kubectl(["apply", "-f", "-"], { input });
+}
+
+/** The stock template under another name, with what people want to add. */
+async function makeTemplate({ client }: LabCluster, kind: "server" | "client"): Promise<void> {
+  const type = kind === "server" ? WgGatewayServerTemplateResource : WgGatewayClientTemplateResource;
+  const stock = await client.get(type, STOCK[kind]);
+  const spec = structuredClone(stock?.spec) as { template: { spec: Record<"deployment" | "service", StockTemplate> } };
+  const { deployment, service } = spec.template.spec;
+  const pod = deployment.spec.template;
+  pod.metadata.labels["team"] = "network";
+  pod.metadata.annotations = { "example.org/cluster-mtu": "{{ .Spec.MTU }}" };
+  pod.spec.nodeSelector = { "kubernetes.io/os": "linux" };
+  pod.spec.containers[0]!["resources"] = { requests: { cpu: "15m", memory: "48Mi" } };
+  if (kind === "server") service.metadata.annotations = { "example.org/address-pool": "edge" };
+  const by = { fieldManager: "test" };
+  await client.apply(NamespaceResource, { metadata: { name: OWN.namespace } }, by);
+  await client.apply(type, { metadata: OWN, spec: spec }, by);
+}
+
+interface Metadata {
+  labels: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+interface StockTemplate {
+  metadata: Metadata;
+  spec: {
+    template: { metadata: Metadata; spec: { nodeSelector?: object; containers: Record<string, unknown>[] } };
+  };
+}
+
+async function runServer({ client }: LabCluster): Promise<void> {
+  const by = { fieldManager: "test" };
+  await client.apply(NamespaceResource, { metadata: { name: APPS } }, by);
+  const spec = { terminationGracePeriodSeconds: 1, containers: [serverContainer()] };
+  await client.apply(PodResource, { metadata: { name: "server", namespace: APPS }, spec }, by);
+  const options = { namespace: APPS, timeoutMs: 120_000, what: "the server pod Ready" };
+  await waitFor(client, PodResource, options, (pods) => pods.some(isReady));
+}
+
+async function expectConnected(client: Side, server: Side, applied: number): Promise<void> {
+  const connected = async (own: Side, remote: Side): Promise<void> => {
+    const options = {
+      labelSelector: { [Labels.remoteClusterID]: remote.id },
+      timeoutMs: 60_000,
+      what: `the Connection with ${remote.id} Connected`,
+    };
+    await waitFor(own.lab.client, ConnectionResource, options, (connections) =>
+      connections.some(({ status }) => status?.value === "Connected"),
+    );
+  };
+  await Promise.all([connected(client, server), connected(server, client)]);
+  console.log(`      connected ${Date.now() - applied} ms after the last manifest was applied`);
+}
+
+/** TCP and UDP, both ways, small and full-size packets. */
+async function expectTraffic(a: LabCluster, b: LabCluster): Promise<void> {
+  const failures = await Promise.all([ask(a, b), ask(b, a)]);
+  expect(failures.flat()).to.deep.equal([]);
+}
+
+async function ask(from: LabCluster, to: LabCluster): Promise<string[]> {
+  const server = await to.client.get(PodResource, { name: "server", namespace: APPS });
+  const { items } = await from.client.list(ConfigurationResource);
+  const configuration = peerConfiguration(items, to.cluster.name, tenantOf(to.cluster.name));
+  if (!configuration) throw new Error(`${from.cluster.name} has no Configuration of ${to.cluster.name}`);
+  const host = mapRemoteAddress(configuration, server?.status?.podIP ?? "");
+  return probe({ lab: from, namespace: APPS, pod: "server" }, [{ name: to.cluster.name, host, answer: "server" }]);
+}
+
+async function gatewayPod({ client }: LabCluster, namespace: string): Promise<Pod> {
+  const options = { namespace, timeoutMs: 30_000, what: "one gateway pod" };
+  return waitFor(client, PodResource, options, (pods) => (pods.length === 1 ? pods[0] : undefined));
+}
+
+async function expectVerdict(
+  { client }: LabCluster,
+  namespace: string,
+  status: "True" | "False",
+  field: string,
+): Promise<void> {
+  const options = {
+    namespace,
+    timeoutMs: 20_000,
+    what: `condition Accepted ${status} ${field}`,
+    describe: (gateways: object[]) =>
+      JSON.stringify(gateways.map((gateway) => (gateway as { status?: object }).status)),
+  };
+  await waitFor(client, GatewayServerResource, options, ([gateway]) => {
+    const verdict = findCondition(gateway?.status?.conditions, "Accepted");
+    const isCurrent = verdict?.observedGeneration === gateway?.metadata.generation;
+    return isCurrent && verdict?.status === status && verdict.message.startsWith(field);
+  });
+}
+
+async function failure(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "(accepted)";
+}
