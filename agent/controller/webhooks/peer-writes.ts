@@ -1,6 +1,7 @@
 import type { Namespace } from "kubernetes-types/core/v1";
 import type { RoleBinding, Subject } from "kubernetes-types/rbac/v1";
 import { Annotations, Labels, NamespaceMapResource, Names } from "../../api/index.js";
+import { InstallNames } from "../../install/names.js";
 import { NamespaceResource, RoleBindingResource, type KubeObject } from "../../runtime/index.js";
 import {
   allow,
@@ -31,7 +32,7 @@ const CORDONS = [Annotations.cordon, Annotations.cordonTenant] as const;
  */
 export function peerWriteValidator({ client, informers, config }: WebhookContext): AdmissionHandler {
   const namespaces = informers.for(NamespaceResource);
-  const own = `system:serviceaccount:${config.namespace}:liqo-controller-manager`;
+  const own = `system:serviceaccount:${config.namespace}:${InstallNames.controller}`;
 
   /** Asked anew each time: who is a peer is decided by the bindings, which may be a moment old. */
   async function isPeer(user: UserInfo, namespace: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1";
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from "kubernetes-types/rbac/v1";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import { agentManifests, resourceTypeOf, type InstallInputs } from "../../../agent/install/index.js";
+import { parseProxyArguments } from "../../../agent/proxy/arguments.js";
 import { crds, Names } from "../../../agent/api/index.js";
 
 const INPUTS: InstallInputs = {
@@ -111,6 +112,23 @@ describe("the manifests of an installation", () => {
     expect(controller?.containers[0]?.securityContext?.privileged).to.equal(undefined);
     const fabric = find<DaemonSet>("DaemonSet", "liqo-fabric").spec?.template.spec;
     expect(fabric?.hostNetwork).to.equal(true);
+  });
+
+  it("give the API server's proxy no rights, no token, and the configured address", () => {
+    const pod = find<Deployment>("Deployment", "liqo-proxy").spec?.template.spec;
+    expect(pod?.automountServiceAccountToken).to.equal(false);
+    expect(pod?.serviceAccountName).to.equal(undefined);
+    expect(pod?.containers[0]?.securityContext).to.include({ runAsNonRoot: true, readOnlyRootFilesystem: true });
+    const [role, ...args] = pod?.containers[0]?.args ?? [];
+    expect(role).to.equal("proxy");
+    expect(parseProxyArguments(args, {})).to.deep.include({
+      port: 8118,
+      publicAddress: { host: "api.example", port: 6443 },
+    });
+    for (const off of [{ apiServerProxy: false }, { networkingEnabled: false }]) {
+      const names = agentManifests({ ...INPUTS, ...off }).map(({ metadata }) => metadata?.name);
+      expect(names).to.not.include("liqo-proxy");
+    }
   });
 
   it("leave the network's parts out where networking is off", () => {
