@@ -35,7 +35,15 @@ import {
   SecretResource,
 } from "../../../agent/runtime/index.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
-import { authenticate, copyID, makeTenantNamespaces, requestSlice, waitForObject, waitUntilGone } from "./peering.js";
+import {
+  authenticate,
+  copyID,
+  makeTenantNamespaces,
+  requestSlice,
+  unpeer,
+  waitForObject,
+  waitUntilGone,
+} from "./peering.js";
 
 const RBAC = "rbac.authorization.k8s.io";
 const ADMIN = { fieldManager: "administrator" };
@@ -52,7 +60,7 @@ describe("a consumer that tries to break out", function () {
 
   before(async () => {
     [a, b] = await Promise.all([
-      startControlPlane("a", { pingIntervalSeconds: 60 }),
+      startControlPlane("a", { pingIntervalSeconds: 60 }, { webhooks: true }),
       startControlPlane("b", {}, { webhooks: true }),
     ]);
     tenant = tenantNamespaceName(a.id);
@@ -158,7 +166,7 @@ describe("a consumer that tries to break out", function () {
           NetworkResource,
           NetworkResource.build({ metadata: { name: "n", ...inTenant }, spec: { cidr: "10.0.0.0/8" } }),
         ),
-      "approving a certificate request": () =>
+      "seeing certificate requests": () =>
         client.request("GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests"),
       "being somebody else": () => impersonating("kubernetes-admin"),
       "being the controller": () => impersonating(`system:serviceaccount:${Names.namespace}:liqo-controller-manager`),
@@ -380,5 +388,28 @@ describe("a consumer that tries to break out", function () {
     const made = await shadow("1m", a.id);
     expect(made.metadata.labels?.[Labels.creatorUser]).to.match(/^b-[0-9a-f]{12}$/);
     await slice.delete(ShadowPodResource, { name: "s", namespace });
+  });
+
+  it("leaves room for the reverse direction, whose objects lie in the same namespaces", async () => {
+    await authenticate(b, a);
+    await requestSlice(b, a, { cpu: "2" });
+    // The provider's own map towards a, made by hand as its controller would, beside a's copy.
+    const ids = { own: { name: "a", namespace: tenant }, copy: { name: "a", namespace: tenantNamespaceName(b.id) } };
+    const spec = { desiredMapping: { shop: "shop-b" } };
+    await b.client.create(
+      NamespaceMapResource,
+      NamespaceMapResource.build({ metadata: { ...ids.own, labels: sourceLabels }, spec }),
+    );
+    await waitForObject(
+      a.client,
+      NamespaceMapResource,
+      ids.copy,
+      "copy",
+      ({ metadata }) => metadata.labels?.[Labels.originID] === b.id,
+    );
+    await b.client.delete(NamespaceMapResource, ids.own);
+    await waitUntilGone(a.client, NamespaceMapResource, ids.copy);
+    await unpeer(b, a);
+    await unpeer(a, b);
   });
 });
