@@ -3,7 +3,6 @@ import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import type { Service } from "kubernetes-types/core/v1";
 import { run } from "../support/exec.js";
 import { connect, type Api } from "./api.js";
-import { POD_BRIDGE } from "./pod-network.js";
 import { readRecord } from "./record.js";
 import { serviceRules } from "./service-rules.js";
 
@@ -28,10 +27,7 @@ async function keepRules(cluster: string): Promise<never> {
   for (;;) {
     try {
       const [services, slices] = await Promise.all([list<Service>(api, SERVICES), list<EndpointSlice>(api, SLICES)]);
-      const wanted = serviceRules(services.items, slices.items, {
-        podCIDR: record.spec.podCIDR,
-        podBridge: POD_BRIDGE,
-      });
+      const wanted = serviceRules(services.items, slices.items, record.spec.podCIDR);
       if (wanted !== text) await run("nft", ["-f", "-"], { input: wanted });
       text = wanted;
       await nextChange(api, services.metadata.resourceVersion, slices.metadata.resourceVersion);

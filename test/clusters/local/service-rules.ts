@@ -1,17 +1,8 @@
 import type { Service, ServicePort } from "kubernetes-types/core/v1";
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 
-export interface PodNetwork {
-  podCIDR: string;
-  podBridge: string;
-}
-
 /** The nftables table by which a node without kube-proxy implements Services, replaced in one transaction. */
-export function serviceRules(
-  services: readonly Service[],
-  slices: readonly EndpointSlice[],
-  { podCIDR, podBridge }: PodNetwork,
-): string {
+export function serviceRules(services: readonly Service[], slices: readonly EndpointSlice[], podCIDR: string): string {
   const rules = services.flatMap((service) => rulesOf(service, slices)).sort();
   const nodePorts = services.flatMap((service) => nodePortRules(service, slices)).sort();
   return `table ip plq-services
@@ -36,7 +27,7 @@ table ip plq-services {
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
     ct status dnat ip saddr != ${podCIDR} masquerade
-    ct status dnat iifname "${podBridge}" oifname "${podBridge}" masquerade
+    ${toItself(slices)}
   }
 }
 `;
@@ -57,6 +48,13 @@ function nodePortRules(service: Service, slices: readonly EndpointSlice[]): stri
   return (service.spec?.ports ?? []).flatMap((port) =>
     port.nodePort ? [`${protocolOf(port)} dport ${port.nodePort} ${target(service, port, slices)}`] : [],
   );
+}
+
+/** A pod that asks itself through a Service would otherwise answer itself directly. */
+function toItself(slices: readonly EndpointSlice[]): string {
+  const all = slices.filter(({ addressType }) => addressType === "IPv4").flatMap(({ endpoints }) => endpoints ?? []);
+  const pairs = [...new Set(all.flatMap(({ addresses }) => addresses))].sort().map((one) => `${one} . ${one}`);
+  return pairs.length > 0 ? `ct status dnat ip saddr . ip daddr { ${pairs.join(", ")} } masquerade` : "";
 }
 
 const protocolOf = ({ protocol }: ServicePort): string => (protocol ?? "TCP").toLowerCase();
