@@ -73,8 +73,8 @@ describe("peering by documented manifests alone", function () {
     await Promise.all([
       applyCommon(client, server, "configuration.yaml"),
       applyCommon(server, client, "configuration.yaml"),
-      apply(provider, "gateway-server.yaml", gatewayFields(server, client, STOCK.server)),
     ]);
+    await apply(provider, "gateway-server.yaml", gatewayFields(server, client, STOCK.server));
     await apply(consumer, "gateway-client.yaml", gatewayFields(client, server, STOCK.client));
     await expectConnected(client, server, Date.now());
     const { items } = await consumer.client.list(ConfigurationResource);

@@ -31,6 +31,8 @@ export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
   },
   // What gateways are made from.
   { apiGroups: [NETWORKING.group], resources: ["wggatewayservertemplates", "wggatewayclienttemplates"], verbs: READ },
+  // Template kinds that users bring, found by the label of their definitions. To read them, and to make what they describe, users grant.
+  { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["list", "watch"] },
   // Each gateway's workload, identity, exposure and keys.
   { apiGroups: ["apps"], resources: ["deployments"], verbs: WRITE },
   { apiGroups: [""], resources: ["serviceaccounts", "services", "secrets"], verbs: WRITE },

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
 import type { Pod } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
@@ -35,6 +36,7 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { installCrds } from "../support/install-crds.js";
 import { waitFor } from "../../support/wait.js";
 
 const NAMESPACE = "liqo";
@@ -247,6 +249,63 @@ describe("network controllers on a real API server", function () {
     await client.delete(GatewayServerResource, { name: "second", namespace: TENANT });
   });
 
+  it("takes templates of kinds that users bring, and what they make", async () => {
+    await installCrds(client, [ownKind("OwnTemplate", { [Labels.gatewayTemplate]: "true" }), ownKind("OwnGateway")]);
+    const template = {
+      metadata: { annotations: { "example.org/mtu": "{{ .Spec.MTU }}" } },
+      spec: { port: "{{ .Spec.Endpoint.Port }}" },
+    };
+    await client.create(ownType("OwnTemplate"), {
+      apiVersion: "example.org/v1",
+      kind: "OwnTemplate",
+      metadata: { name: "hardware", namespace: NAMESPACE },
+      spec: { objectKind: { apiVersion: "example.org/v1", kind: "OwnGateway" }, template },
+    } as KubeObject);
+    const metadata = { name: "c", namespace: TENANT, labels: { [Labels.remoteClusterID]: "c" } };
+    const serverTemplateRef = {
+      apiVersion: "example.org/v1",
+      kind: "OwnTemplate",
+      name: "hardware",
+      namespace: NAMESPACE,
+    };
+    const gateway = GatewayServerResource.build({ metadata, spec: { serverTemplateRef, endpoint: { port: 4_500 } } });
+    const { metadata: created } = await client.create(GatewayServerResource, gateway);
+    const made = await eventually(
+      ownType("OwnGateway"),
+      "c",
+      TENANT,
+      (object) => object as KubeObject & { spec: object },
+    );
+    expect(made.spec).to.deep.equal({ port: 4_500 });
+    expect(made.metadata?.annotations).to.include({ "example.org/mtu": "1340" });
+    expect(made.metadata?.ownerReferences?.[0]).to.include({ kind: "GatewayServer", uid: created.uid });
+    // Its own controller tells where it is.
+    const endpoint = { addresses: ["192.0.2.1"], port: 4_500, protocol: "UDP" };
+    const status = { status: { endpoint, more: "than is known here" } };
+    await client.mergePatch(ownType("OwnGateway"), { name: "c", namespace: TENANT }, status, {
+      subresource: "status",
+    });
+    const known = await eventually(
+      GatewayServerResource,
+      "c",
+      TENANT,
+      (object) => object.status?.endpoint && object.status,
+    );
+    expect(known.endpoint).to.deep.equal(endpoint);
+    expect(known.serverRef).to.include({ kind: "OwnGateway", name: "c" });
+    expect(known.conditions?.[0]).to.include({ type: "Accepted", status: "True" });
+    // Back to the stock template: what the other one made goes.
+    await client.mergePatch(
+      GatewayServerResource,
+      { name: "c", namespace: TENANT },
+      { spec: { serverTemplateRef: null } },
+    );
+    await eventually(DeploymentResource, "gw-c", TENANT, (object) => object);
+    const options = { namespace: TENANT, timeoutMs: 20_000, what: "no OwnGateway" };
+    await waitFor(client, ownType("OwnGateway"), options, (objects) => objects.length === 0);
+    await client.delete(GatewayServerResource, { name: "c", namespace: TENANT });
+  });
+
   it("leaves nothing behind", async () => {
     await client.delete(GatewayServerResource, { name: "b", namespace: TENANT });
     await client.delete(ConfigurationResource, { name: "any-name", namespace: TENANT });
@@ -269,6 +328,28 @@ describe("network controllers on a real API server", function () {
     expect(await client.get(ClusterRoleBindingResource, { name: "liqo-gateway-liqo-tenant-b-b" })).to.equal(undefined);
   });
 });
+
+function ownType(kind: string): ResourceType {
+  return { group: "example.org", version: "v1", kind, plural: `${kind.toLowerCase()}s`, namespaced: true };
+}
+
+function ownKind(kind: string, labels: Record<string, string> = {}): CustomResourceDefinition {
+  const { group, version, plural } = ownType(kind);
+  const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } } };
+  const subresources = { status: {} };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}`, labels },
+    spec: {
+      group,
+      names: { kind, plural },
+      scope: "Namespaced",
+      versions: [{ name: version, served: true, storage: true, schema, subresources }],
+    },
+  };
+}
 
 const READY_NODE = {
   status: {

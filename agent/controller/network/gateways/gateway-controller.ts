@@ -1,5 +1,5 @@
 import type { Secret } from "kubernetes-types/core/v1";
-import { Labels, type GatewayTemplateSpec, type WgGatewayServerTemplate } from "../../../api/index.js";
+import { Labels, type GatewayTemplateSpec, type StandardCondition } from "../../../api/index.js";
 import {
   Controller,
   SecretResource,
@@ -7,23 +7,30 @@ import {
   apiVersionOf,
   findCondition,
   isDeleting,
+  isForbidden,
   keyOf,
   messageOf,
   ownerReference,
   withCondition,
   type Informer,
+  type KubeObject,
+  type ResourceType,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { FIELD_MANAGER } from "../constants.js";
 import { AppliedMemory } from "./applied.js";
 import { KEY_SECRET_SELECTOR, keySecretName } from "./key-secret.js";
 import { CLIENT, SERVER, TEMPLATES, remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
+import { OwnKinds, gatewayKeys, type OwnTemplate, type OwnWorkload } from "./own-kinds.js";
 import { ACCEPTED, Refusal, acceptedCondition, isRefused } from "./refusal.js";
 import { renderObject } from "./render-object.js";
 import { sameJson } from "./same-json.js";
 
 const DEFAULT_PORT = 51_840;
 const DEFAULT_MTU = 1340;
+/** A template of a kind that users bring, whose objects this controller has not been allowed to make. */
+const FORBIDDEN = "TemplateForbidden";
+const FORBIDDEN_RETRY_MS = 5_000;
 const LABEL_PATH = `metadata.labels[${Labels.remoteClusterID}]`;
 
 /**
@@ -46,53 +53,76 @@ export function gatewayController<G extends Gateway, W extends Workload>(
       const gateway = gateways.get(key);
       if (!gateway || isDeleting(gateway)) return applied.forget(key);
       try {
-        const wish = renderWorkload(context, kinds, gateway);
-        if (!applied.isCurrent(key, wish, workloads.get(keyOf(wish)))) {
-          const result = await applyWorkload(context, kinds, wish);
+        const wish = renderWorkload(context, kinds, ownKinds, gateway);
+        const made = await informerOf(wish);
+        if (!applied.isCurrent(key, wish, made.get(keyOf(wish)))) {
+          const result = await applyWorkload(context, kinds, made.type, wish);
           applied.remember(key, wish, result);
-          workloads.observe(result);
+          made.observe(result);
         }
-        await removeFormer(context, kinds, gateway, wish);
-        await copyStatus(context, kinds, gateway, workloads.get(keyOf(wish)));
+        await removeFormer(
+          context,
+          [workloads as unknown as Informer<OwnWorkload>, ...ownKinds.madeSoFar],
+          gateway,
+          wish,
+        );
+        await copyStatus(context, kinds, gateway, made.type, made.get(keyOf(wish)));
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         const message = `${kinds.gateway.kind} ${key}: ${error.message}`;
         recorder.warning(kinds.gateway, gateway, "GatewayNotMade", message);
         await writeRefusal(context, kinds, gateway, error);
+        // Rights that are granted meanwhile are no event here.
+        if (error.reason === FORBIDDEN) return { requeueAfterMs: FORBIDDEN_RETRY_MS };
         throw new TerminalError(message, { cause: error });
       }
     },
   });
-  controller.watch(gateways);
-  controller.watch(workloads, function* ({ metadata: { namespace, ownerReferences = [] } }) {
-    for (const { kind, name } of ownerReferences) {
-      if (kind === kinds.gateway.kind) yield keyOf({ metadata: { name, namespace } });
-    }
+  const byOwner = (object: KubeObject): string[] => gatewayKeys(kinds.gateway.kind, object);
+  const ownKinds = new OwnKinds(context, {
+    template: (informer) => controller.watch(informer, () => gateways.list().map(keyOf)),
+    workload: (informer) => controller.watch(informer, byOwner),
   });
+  controller.watch(gateways);
+  controller.watch(workloads, byOwner);
+  controller.watch(ownKinds.known, () => gateways.list().map(keyOf));
   for (const type of TEMPLATES) controller.watch(informers.for(type), () => gateways.list().map(keyOf));
   controller.watch(informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR }), ({ metadata }) =>
     gateways.inNamespace(metadata?.namespace ?? "").map(keyOf),
   );
   // The other one of two gateways for one remote cluster may now take its place.
   for (const type of [SERVER.gateway, CLIENT.gateway]) {
-    controller.watch(informers.for(type), ({ metadata }, event) =>
-      event.type === "deleted" ? gateways.inNamespace(metadata.namespace ?? "").map(keyOf) : [],
-    );
+    controller.watch(informers.for(type), (other, event) => {
+      const isOfPeer = (gateway: G): boolean => remoteClusterOf(gateway) === remoteClusterOf(other);
+      return event.type === "deleted" ? gateways.list().filter(isOfPeer).map(keyOf) : [];
+    });
   }
   return controller;
+
+  /** The objects of the kind that is to be made. @throws Refusal where there is no such kind */
+  async function informerOf({ apiVersion = "", kind = "" }: KubeObject): Promise<Informer<OwnWorkload>> {
+    if (kind === kinds.workload.kind && apiVersion === kinds.workload.apiVersion) {
+      return workloads as unknown as Informer<OwnWorkload>;
+    }
+    const own = await ownKinds.workloadsOf(apiVersion, kind);
+    if (own) return own;
+    const problem = `the template makes ${apiVersion} ${kind}, which this cluster does not have`;
+    throw new Refusal("TemplateInvalid", kinds.templateRefPath, problem);
+  }
 }
 
 /** @throws Refusal naming what is wrong with the gateway */
 function renderWorkload<G extends Gateway, W extends Workload>(
   context: ControllerContext,
   kinds: GatewayKinds<G, W>,
+  ownKinds: OwnKinds,
   gateway: G,
 ): Workload {
   const { name = "", namespace = "", uid = "" } = gateway.metadata;
   const remoteClusterID = remoteClusterOf(gateway);
   if (!remoteClusterID) throw new Refusal("RemoteClusterIDMissing", LABEL_PATH, "is missing");
   refuseSecond(context, gateway);
-  const template = findTemplate(context, kinds, gateway);
+  const template = findTemplate(context, kinds, ownKinds, gateway);
   const secrets = context.informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR }).inNamespace(namespace);
   const secretName = secretNameOf(gateway, remoteClusterID, secrets);
   const data = {
@@ -105,10 +135,6 @@ function renderWorkload<G extends Gateway, W extends Workload>(
   };
   const rendered = render(template, data, kinds);
   const { kind = kinds.workload.kind, apiVersion = kinds.workload.apiVersion } = template.objectKind ?? {};
-  if (kind !== kinds.workload.kind || apiVersion !== apiVersionOf(kinds.workload)) {
-    const problem = `the template makes ${apiVersion} ${kind}, which no controller here knows`;
-    throw new Refusal("TemplateInvalid", kinds.templateRefPath, problem);
-  }
   return {
     ...rendered,
     apiVersion,
@@ -140,32 +166,34 @@ function render<G extends Gateway, W extends Workload>(
 async function applyWorkload<G extends Gateway, W extends Workload>(
   { client }: ControllerContext,
   kinds: GatewayKinds<G, W>,
+  type: ResourceType<OwnWorkload>,
   wish: Workload,
-): Promise<W> {
+): Promise<OwnWorkload> {
   try {
-    return (await client.apply<Workload>(kinds.workload, wish, { fieldManager: FIELD_MANAGER })) as W;
+    return await client.apply<OwnWorkload>(type, wish, { fieldManager: FIELD_MANAGER });
   } catch (error) {
-    if (!isRefused(error)) throw error;
-    throw new Refusal(
-      "TemplateInvalid",
-      kinds.templateRefPath,
-      `what the template makes is refused: ${messageOf(error)}`,
-    );
+    const isForeign = type.kind !== kinds.workload.kind;
+    if (!isRefused(error) && !(isForeign && isForbidden(error))) throw error;
+    const reason = isForbidden(error) ? FORBIDDEN : "TemplateInvalid";
+    const problem = `what the template makes is refused: ${messageOf(error)}`;
+    throw new Refusal(reason, kinds.templateRefPath, problem);
   }
 }
 
-/** What an earlier template made under another name. */
-async function removeFormer<G extends Gateway, W extends Workload>(
-  { client, informers }: ControllerContext,
-  kinds: GatewayKinds<G, W>,
-  gateway: G,
-  wish: Workload,
+/** What an earlier template made, of another name or kind. */
+async function removeFormer(
+  { client }: ControllerContext,
+  made: readonly Informer<OwnWorkload>[],
+  { metadata: { namespace = "", uid } }: Gateway,
+  wish: KubeObject,
 ): Promise<void> {
-  const { namespace = "", uid } = gateway.metadata;
-  for (const { metadata } of informers.for(kinds.workload).inNamespace(namespace)) {
-    const isOwned = metadata.ownerReferences?.some((owner) => owner.uid === uid);
-    if (!isOwned || metadata.name === wish.metadata.name || metadata.deletionTimestamp) continue;
-    await client.delete(kinds.workload, { name: metadata.name ?? "", namespace }, { uid: metadata.uid });
+  for (const informer of made) {
+    for (const { metadata = {} } of informer.inNamespace(namespace)) {
+      const isWanted = informer.type.kind === wish.kind && metadata.name === wish.metadata?.name;
+      const isOwned = metadata.ownerReferences?.some((owner) => owner.uid === uid);
+      if (!isOwned || isWanted || metadata.deletionTimestamp) continue;
+      await client.delete(informer.type, { name: metadata.name ?? "", namespace }, { uid: metadata.uid });
+    }
   }
 }
 
@@ -191,18 +219,23 @@ function age({ metadata }: Gateway): string {
 function findTemplate<G extends Gateway, W extends Workload>(
   { informers, config }: ControllerContext,
   kinds: GatewayKinds<G, W>,
+  ownKinds: OwnKinds,
   gateway: G,
 ): GatewayTemplateSpec {
-  const { kind, name = kinds.defaultTemplate, namespace } = kinds.templateRef(gateway) ?? {};
-  const fallback = kinds === (SERVER as unknown) ? TEMPLATES[0] : TEMPLATES[1];
-  const type = kind ? TEMPLATES.find((candidate) => candidate.kind === kind) : fallback;
-  if (!type) {
-    throw new Refusal("TemplateNotFound", `${kinds.templateRefPath}.kind`, `template kind ${kind} is not known`);
+  const reference = kinds.templateRef(gateway) ?? {};
+  const { kind = kinds.template.kind, apiVersion = kinds.template.apiVersion } = reference;
+  const { name = kinds.defaultTemplate, namespace } = reference;
+  const stock = TEMPLATES.find((type) => type.kind === kind && type.apiVersion === apiVersion);
+  const templates: Informer<OwnTemplate> | undefined = stock
+    ? informers.for<OwnTemplate>(stock)
+    : ownKinds.templatesOf(apiVersion, kind);
+  if (!templates) {
+    const problem = `template kind ${kind} of ${apiVersion} is not known: no CustomResourceDefinition of it is labelled ${Labels.gatewayTemplate}=true`;
+    throw new Refusal("TemplateNotFound", `${kinds.templateRefPath}.kind`, problem);
   }
-  const templates: Informer<WgGatewayServerTemplate> = informers.for(type);
   const found = (namespace ? templates.find(namespace, name) : undefined) ?? templates.find(config.namespace, name);
-  if (found) return found.spec;
-  const problem = `there is no ${type.kind} ${namespace ?? config.namespace}/${name}`;
+  if (found?.spec) return found.spec;
+  const problem = `there is no ${kind} ${namespace ?? config.namespace}/${name}`;
   throw new Refusal("TemplateNotFound", `${kinds.templateRefPath}.name`, problem);
 }
 
@@ -249,24 +282,33 @@ async function copyStatus<G extends Gateway, W extends Workload>(
   { client, informers }: ControllerContext,
   kinds: GatewayKinds<G, W>,
   gateway: G,
-  workload: W | undefined,
+  type: ResourceType<OwnWorkload>,
+  workload: OwnWorkload | undefined,
 ): Promise<void> {
   if (!workload) return;
-  const { name, namespace, uid, generation } = workload.metadata;
-  const reference = { apiVersion: kinds.workload.apiVersion, kind: kinds.workload.kind, name, namespace, uid };
-  const verdict = findCondition(workload.status?.conditions, ACCEPTED);
-  const observedGeneration = gateway.metadata.generation;
+  const isOurs = type.kind === kinds.workload.kind;
+  const { name, namespace, uid } = workload.metadata ?? {};
+  const { endpoint, internalEndpoint, secretRef } = workload.status ?? {};
   const status = {
-    ...workload.status,
-    conditions:
-      // Until the workload's controller has looked at what is asked now, the former verdict stands.
-      verdict?.observedGeneration === generation && verdict
-        ? withCondition(gateway.status?.conditions, { ...verdict, observedGeneration })
-        : gateway.status?.conditions,
-    [kinds.workloadRefField]: reference,
+    ...(endpoint && kinds.workloadRefField === "serverRef" ? { endpoint } : {}),
+    ...(internalEndpoint ? { internalEndpoint } : {}),
+    ...(secretRef ? { secretRef } : {}),
+    // Of a kind that somebody else runs there is no more to say than that it was made.
+    conditions: isOurs
+      ? conditionsFrom(gateway, workload as W)
+      : acceptedCondition(gateway.status?.conditions, gateway.metadata.generation, undefined),
+    [kinds.workloadRefField]: { apiVersion: apiVersionOf(type), kind: type.kind, name, namespace, uid },
   };
   if (sameJson(status, gateway.status)) return;
   informers.for(kinds.gateway).observe(await client.replaceStatus(kinds.gateway, { ...gateway, status }));
+}
+
+function conditionsFrom(gateway: Gateway, { metadata, status }: Workload): StandardCondition[] | undefined {
+  const present = gateway.status?.conditions;
+  const verdict = findCondition(status?.conditions, ACCEPTED);
+  // Until the workload's controller has looked at what is asked now, the former verdict stands.
+  if (!verdict || verdict.observedGeneration !== metadata.generation) return present;
+  return withCondition(present, { ...verdict, observedGeneration: gateway.metadata.generation });
 }
 
 async function writeRefusal<G extends Gateway, W extends Workload>(

@@ -19,6 +19,8 @@ import {
 export interface GatewayKinds<G extends Gateway, W extends Workload> {
   gateway: CustomResource<G>;
   workload: CustomResource<W>;
+  /** The kind of template that is meant where none is named. */
+  template: { kind: string; apiVersion: string };
   templateRef: (gateway: G) => ObjectReference | undefined;
   /** Where the spec names it. */
   templateRefPath: string;
@@ -33,6 +35,7 @@ export type Workload = WgGatewayServer | WgGatewayClient;
 export const SERVER: GatewayKinds<GatewayServer, WgGatewayServer> = {
   gateway: GatewayServerResource,
   workload: WgGatewayServerResource,
+  template: WgGatewayServerTemplateResource,
   templateRef: ({ spec }) => spec.serverTemplateRef,
   templateRefPath: "spec.serverTemplateRef",
   defaultTemplate: Names.gatewayServerTemplate,
@@ -42,6 +45,7 @@ export const SERVER: GatewayKinds<GatewayServer, WgGatewayServer> = {
 export const CLIENT: GatewayKinds<GatewayClient, WgGatewayClient> = {
   gateway: GatewayClientResource,
   workload: WgGatewayClientResource,
+  template: WgGatewayClientTemplateResource,
   templateRef: ({ spec }) => spec.clientTemplateRef,
   templateRefPath: "spec.clientTemplateRef",
   defaultTemplate: Names.gatewayClientTemplate,
