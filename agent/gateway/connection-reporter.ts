@@ -69,6 +69,11 @@ export class ConnectionReporter {
     if (isNews || (connected && Date.now() - this.writtenAt > this.args.pingStatusIntervalMs)) void this.write();
   }
 
+  /** The tunnel has been set up differently: the next result is news, whatever it is. */
+  expectNews(): void {
+    this.writtenAt = 0;
+  }
+
   /** Takes an explanation of why the peer is not heard. */
   reportSilence(message: string): void {
     if (message === this.silence) return;

@@ -16,7 +16,7 @@ export interface Observations {
   listenPort: number;
   /** Servers: handshake requests that have come in, from whomever, since the last look. */
   requests: number;
-  /** Whether a handshake has succeeded lately. */
+  /** Whether a handshake has succeeded lately and packets of the peer come in. */
   hasSession: boolean;
 }
 

@@ -1,7 +1,9 @@
 import dgram from "node:dgram";
 import { delay } from "../runtime/backoff.js";
 
-const WAIT_MS = 700;
+/** Hosts answer so about once a second, and WireGuard's own packets to the port use that up, too. */
+const TRIES = 12;
+const TRY_MS = 200;
 
 /**
  * Whether the host of an endpoint says that nothing listens on the UDP port. Silence is no answer either way: WireGuard itself is silent to all but
@@ -17,8 +19,10 @@ export async function isPortRefused(endpoint: string): Promise<boolean> {
   });
   try {
     await new Promise<void>((resolve) => socket.connect(port, address, resolve));
-    socket.send(Buffer.alloc(1), () => undefined);
-    await delay(WAIT_MS, refused.signal);
+    for (let left = TRIES; left > 0 && !refused.signal.aborted; left -= 1) {
+      socket.send(Buffer.alloc(1), () => undefined);
+      await delay(TRY_MS, refused.signal);
+    }
     return refused.signal.aborted;
   } finally {
     socket.close();

@@ -13,6 +13,7 @@ const SESSION_SECONDS = 180;
 /** Looks at a tunnel that does not answer. */
 export class Observer {
   private counted = 0;
+  private receivedBytes = 0;
 
   constructor(
     private readonly run: Run,
@@ -32,6 +33,9 @@ export class Observer {
     ]);
     const [peer] = status.peers;
     const handshake = peer?.latestHandshake ?? 0;
+    const isFresh = handshake > Math.max(since / 1000 - 1, Date.now() / 1000 - SESSION_SECONDS);
+    const isHeard = (peer?.receivedBytes ?? 0) > this.receivedBytes;
+    this.receivedBytes = peer?.receivedBytes ?? 0;
     return {
       mode,
       remoteClusterID,
@@ -42,7 +46,7 @@ export class Observer {
       isRefused,
       listenPort,
       requests: this.newRequests(counters),
-      hasSession: handshake > Math.max(since / 1000 - 1, Date.now() / 1000 - SESSION_SECONDS),
+      hasSession: isFresh && isHeard,
     };
   }
 

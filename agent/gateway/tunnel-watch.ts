@@ -72,6 +72,7 @@ export class TunnelWatch {
 
   /** Asks right now, as the tunnel has been set up differently. */
   ask(): void {
+    this.options.reporter.expectNews();
     this.check.ping();
   }
 

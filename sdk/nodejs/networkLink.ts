@@ -80,6 +80,10 @@ export class NetworkLink extends pulumi.CustomResource {
      */
     declare public readonly gatewayServerLocation: pulumi.Output<enums.GatewayServerLocation>;
     /**
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     */
+    declare public readonly keyRotationTrigger: pulumi.Output<string | undefined>;
+    /**
      * The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
      */
     declare public readonly mtu: pulumi.Output<number>;
@@ -117,6 +121,7 @@ export class NetworkLink extends pulumi.CustomResource {
             resourceInputs["gatewayClient"] = args ? (args.gatewayClient ? pulumi.output(args.gatewayClient).apply(inputs.gatewayClientArgsProvideDefaults) : undefined) : undefined;
             resourceInputs["gatewayServer"] = args ? (args.gatewayServer ? pulumi.output(args.gatewayServer).apply(inputs.gatewayServerArgsProvideDefaults) : undefined) : undefined;
             resourceInputs["gatewayServerLocation"] = (args?.gatewayServerLocation) ?? "Provider";
+            resourceInputs["keyRotationTrigger"] = args?.keyRotationTrigger;
             resourceInputs["mtu"] = (args?.mtu) ?? 1340;
             resourceInputs["provider"] = args?.provider;
             resourceInputs["connections"] = undefined /*out*/;
@@ -137,6 +142,7 @@ export class NetworkLink extends pulumi.CustomResource {
             resourceInputs["gatewayClient"] = undefined /*out*/;
             resourceInputs["gatewayServer"] = undefined /*out*/;
             resourceInputs["gatewayServerLocation"] = undefined /*out*/;
+            resourceInputs["keyRotationTrigger"] = undefined /*out*/;
             resourceInputs["mtu"] = undefined /*out*/;
             resourceInputs["provider"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
@@ -176,6 +182,10 @@ export interface NetworkLinkArgs {
      * Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
      */
     gatewayServerLocation?: pulumi.Input<enums.GatewayServerLocation>;
+    /**
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     */
+    keyRotationTrigger?: pulumi.Input<string>;
     /**
      * The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
      */

@@ -79,6 +79,7 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["gatewayServer"] = args ? (args.gatewayServer ? pulumi.output(args.gatewayServer).apply(inputs.gatewayServerArgsProvideDefaults) : undefined) : undefined;
             resourceInputs["gatewayServerLocation"] = (args?.gatewayServerLocation) ?? "Provider";
             resourceInputs["inBand"] = (args?.inBand) ?? false;
+            resourceInputs["keyRotationTrigger"] = args?.keyRotationTrigger;
             resourceInputs["memory"] = args?.memory;
             resourceInputs["mtu"] = (args?.mtu) ?? 1340;
             resourceInputs["networkingDisabled"] = (args?.networkingDisabled) ?? false;
@@ -155,6 +156,10 @@ export interface PeeringArgs {
      * Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
      */
     inBand?: pulumi.Input<boolean>;
+    /**
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     */
+    keyRotationTrigger?: pulumi.Input<string>;
     /**
      * How much memory to ask for, as a Kubernetes quantity.
      */

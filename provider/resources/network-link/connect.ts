@@ -3,19 +3,21 @@ import { concurrently, type Progress, type Scope } from "../../waits/index.js";
 import { ensureTenantNamespace } from "../tenant-namespace/index.js";
 import { applyConfiguration, waitUntilMapped } from "./configure.js";
 import { linkEnds, type LinkEnd, type LinkEnds } from "./ends.js";
+import { statusTime, waitUntilConnected, type TunnelEnd } from "./connection.js";
 import { findEndObjects, type EndObjects } from "./find.js";
 import {
   applyClient,
   applyPublicKey,
   applyServer,
   checkTemplate,
+  rotateKeys,
   waitForEndpoint,
   waitForPublicKey,
-  waitUntilConnected,
   waitUntilRunning,
+  type Gateway,
 } from "./gateways.js";
 import type { Endpoint, Ranges } from "./manifests.js";
-import type { LinkOptions } from "./options.js";
+import type { KeyOptions, LinkOptions } from "./options.js";
 import { readRanges } from "./ranges.js";
 
 /** What a link has come to. */
@@ -36,7 +38,7 @@ export type Milestone = (link: Partial<Link>) => void;
 export function connect(
   progress: Progress,
   pair: Pair,
-  options: LinkOptions & { shareKeys: boolean },
+  options: LinkOptions & KeyOptions,
   milestone: Milestone,
 ): Promise<Link> {
   return concurrently(progress, async (scope) => {
@@ -144,7 +146,7 @@ function otherSide(side: "consumer" | "provider"): "consumer" | "provider" {
 function establish(
   scope: Scope,
   { server, client }: { server: OrientedEnd; client: OrientedEnd },
-  options: LinkOptions & { shareKeys: boolean },
+  options: LinkOptions & KeyOptions,
   isReused: boolean,
 ): { report(): Promise<Pick<Link, "endpoint" | "connections">> } {
   const keep = <T>(present: T | undefined): T | undefined => (isReused ? present : undefined);
@@ -164,16 +166,24 @@ function establish(
     return applyClient(inner, client.end, options, await endpoint, client.present.client);
   });
   const clientRuns = scope.start(async (inner) => waitUntilRunning(inner, client.end, "client", await clients));
-  const keys = scope.start((inner) => exchangeKeys(inner, { server, client }, servers, clients, options.shareKeys));
-  const connected = (end: LinkEnd, gateway: Promise<{ metadata: { name?: string } }>) =>
+  const keys = scope.start((inner) => exchangeKeys(inner, { server, client }, servers, clients, options));
+  const isPatient = options.server.type === "LoadBalancer";
+  const connected = (here: LinkEnd, there: LinkEnd) =>
     scope.start(async (inner) => {
-      const name = (await gateway).metadata.name ?? "";
-      await keys;
-      return options.shareKeys ? waitUntilConnected(inner, end, name) : "";
+      const before = await keys;
+      if (!options.shareKeys) return "";
+      await Promise.all([serverRuns, clientRuns]);
+      const gateways = { [server.end.side]: await servers, [client.end.side]: await clients };
+      const tunnelEnd = (end: LinkEnd): TunnelEnd => ({
+        end,
+        gateway: gateways[end.side] as Gateway,
+        statusBefore: before[end.side],
+      });
+      return waitUntilConnected(inner, tunnelEnd(here), tunnelEnd(there), isPatient);
     });
   const connections = {
-    [server.end.side]: connected(server.end, servers),
-    [client.end.side]: connected(client.end, clients),
+    [server.end.side]: connected(server.end, client.end),
+    [client.end.side]: connected(client.end, server.end),
   };
   return {
     async report() {
@@ -189,7 +199,8 @@ function establish(
       await clientRuns;
       scope.status(`${client.end.side}: gateway client's pod is ready`);
       await keys;
-      scope.status(options.shareKeys ? "public keys exchanged" : "public keys left to be exchanged by hand");
+      const exchanged = options.rotate ? "new keys made and exchanged" : "public keys exchanged";
+      scope.status(options.shareKeys ? exchanged : "public keys left to be exchanged by hand");
       const result = {
         consumer: (await connections["consumer"]) ?? "",
         provider: (await connections["provider"]) ?? "",
@@ -203,24 +214,35 @@ function establish(
   };
 }
 
-/** Each end gets the other's public key. */
+/**
+ * Each end gets the other's public key; a new one if asked for. Both ends' keys change side by side, so that the tunnel is without a
+ * session for a moment only. Resolves to when each end's status was written before new keys, by side.
+ */
 async function exchangeKeys(
   progress: Progress,
   { server, client }: { server: OrientedEnd; client: OrientedEnd },
   servers: ReturnType<typeof applyServer>,
   clients: ReturnType<typeof applyClient>,
-  shareKeys: boolean,
-): Promise<void> {
-  if (!shareKeys) return;
+  { shareKeys, rotate }: KeyOptions,
+): Promise<Partial<Record<string, string>>> {
+  if (!shareKeys) return {};
+  const before = rotate
+    ? {
+        [server.end.side]: await statusTime(server.end, progress.signal),
+        [client.end.side]: await statusTime(client.end, progress.signal),
+      }
+    : {};
+  const keyOf = rotate ? rotateKeys : waitForPublicKey;
   const toClient = async (): Promise<void> => {
-    const key = await waitForPublicKey(progress, server.end, "server", await servers);
+    const key = await keyOf(progress, server.end, "server", await servers);
     await applyPublicKey(progress, client.end, "client", await clients, key, client.present.publicKey?.metadata.name);
   };
   const toServer = async (): Promise<void> => {
-    const key = await waitForPublicKey(progress, client.end, "client", await clients);
+    const key = await keyOf(progress, client.end, "client", await clients);
     await applyPublicKey(progress, server.end, "server", await servers, key, server.present.publicKey?.metadata.name);
   };
   await Promise.all([toClient(), toServer()]);
+  return before;
 }
 
 function describeRanges({ pod, external }: Ranges): string {

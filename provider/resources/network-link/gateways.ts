@@ -1,7 +1,5 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
 import {
-  ConnectionResource,
-  ConnectionValue,
   DataKeys,
   gatewayResourceName,
   GatewayClientResource,
@@ -9,22 +7,16 @@ import {
   PublicKeyResource,
   WgGatewayClientTemplateResource,
   WgGatewayServerTemplateResource,
-  type Connection,
   type GatewayClient,
   type GatewayServer,
 } from "../../../agent/api/index.js";
+import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import { DeploymentResource, ownerReference, SecretResource, type ResourceType } from "../../../agent/runtime/index.js";
 import { waitFor, type Progress, type Verdict } from "../../waits/index.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
 import { explainGateway } from "./explain.js";
-import {
-  gatewayClientManifest,
-  gatewayServerManifest,
-  publicKeyManifest,
-  remoteLabels,
-  type Endpoint,
-} from "./manifests.js";
+import { gatewayClientManifest, gatewayServerManifest, publicKeyManifest, type Endpoint } from "./manifests.js";
 import type { LinkOptions } from "./options.js";
 
 /** A gateway of either kind. */
@@ -136,8 +128,36 @@ export async function waitForPublicKey(
   kind: GatewayKind,
   gateway: Gateway,
 ): Promise<string> {
+  const reference = await waitForKeys(progress, end, kind, gateway);
+  const secret = await end.client.get(SecretResource, reference, progress.signal);
+  const publicKey = secret?.data?.[DataKeys.publicKey];
+  if (publicKey) return publicKey;
+  throw new Error(
+    `cluster ${end.client.cluster}: Secret ${reference.namespace}/${reference.name} of the gateway ${kind} has no ${DataKeys.publicKey}`,
+  );
+}
+
+/** Gives a gateway a new key pair, which it takes up at once, and returns the public part, as base64. */
+export async function rotateKeys(
+  progress: Progress,
+  end: LinkEnd,
+  kind: GatewayKind,
+  gateway: Gateway,
+): Promise<string> {
+  const reference = await waitForKeys(progress, end, kind, gateway);
+  const data = newKeyPair();
+  await end.client.mergePatch(SecretResource, reference, { data }, { fieldManager: MANAGER, signal: progress.signal });
+  return data.publicKey;
+}
+
+function waitForKeys(
+  progress: Progress,
+  end: LinkEnd,
+  kind: GatewayKind,
+  gateway: Gateway,
+): Promise<{ name: string; namespace: string }> {
   const name = gateway.metadata.name ?? "";
-  const reference = await waitFor<Gateway, { name: string; namespace: string }>(progress, {
+  return waitFor<Gateway, { name: string; namespace: string }>(progress, {
     client: end.client,
     type: RESOURCES[kind],
     namespace: end.namespace,
@@ -151,12 +171,6 @@ export async function waitForPublicKey(
     },
     explain: (signal) => explainGateway(end, name, signal),
   });
-  const secret = await end.client.get(SecretResource, reference, progress.signal);
-  const publicKey = secret?.data?.[DataKeys.publicKey];
-  if (publicKey) return publicKey;
-  throw new Error(
-    `cluster ${end.client.cluster}: Secret ${reference.namespace}/${reference.name} of the gateway ${kind} has no ${DataKeys.publicKey}`,
-  );
 }
 
 /** Gives an end the other one's public key. */
@@ -171,29 +185,4 @@ export async function applyPublicKey(
   const owner = ownerReference(RESOURCES[kind] as ResourceType<Gateway>, gateway, false);
   const manifest = publicKeyManifest(end, publicKey, owner, presentName);
   await end.client.apply(PublicKeyResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
-}
-
-/** Waits until this end sees the tunnel connected. */
-export async function waitUntilConnected(progress: Progress, end: LinkEnd, gatewayName: string): Promise<string> {
-  return waitFor(progress, {
-    client: end.client,
-    type: ConnectionResource,
-    namespace: end.namespace,
-    labelSelector: remoteLabels(end),
-    what: `the connection to ${end.remoteId} in the ${end.side}`,
-    judge: judgeConnection,
-    explain: (signal) => explainGateway(end, gatewayName, signal),
-  });
-}
-
-export function judgeConnection([connection]: readonly Connection[]): Verdict<string> {
-  const value = connection?.status?.value;
-  if (value === ConnectionValue.connected) return { done: value };
-  if (!connection) return { waiting: "the gateway has not begun to connect" };
-  if (value === ConnectionValue.error) {
-    return {
-      waiting: "no answer comes through the tunnel (is the server's UDP port reachable from the client's cluster?)",
-    };
-  }
-  return { waiting: `it is ${value ?? "not reported yet"}` };
 }

@@ -38,7 +38,7 @@ export const networkLink = defineResource({
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
-    return { id: pairId(pair), outputs: await establish(context, pair, inputs) };
+    return { id: pairId(pair), outputs: await establish(context, pair, inputs, false) };
   },
   async read(context, { id, inputs }) {
     const imported = inputs ? undefined : readPairImport(id);
@@ -49,7 +49,8 @@ export const networkLink = defineResource({
   },
   async update(context, { id, inputs, oldInputs, outputs }) {
     if (onlyForceChanged(inputs, oldInputs)) return outputs as NetworkLinkOutputs;
-    return establish(context, await openPair(context, inputs, id), inputs);
+    const rotate = inputs.keyRotationTrigger !== oldInputs.keyRotationTrigger;
+    return establish(context, await openPair(context, inputs, id), inputs, rotate);
   },
   async delete(context, { id, inputs }) {
     await disconnect(context, await openDeparting(context, inputs, id));
@@ -60,8 +61,9 @@ async function establish(
   context: ChangeContext<NetworkLinkOutputs>,
   pair: Pair,
   inputs: NetworkLinkInputs,
+  rotate: boolean,
 ): Promise<NetworkLinkOutputs> {
-  const options = { ...linkOptions(inputs), shareKeys: !inputs.disableSharingKeys };
+  const options = { ...linkOptions(inputs), shareKeys: !inputs.disableSharingKeys, rotate };
   const ids = clusterIds(pair);
   const link = await connect(context, pair, options, ({ namespaces, remapped }) =>
     context.checkpoint(pairId(pair), {

@@ -4,9 +4,10 @@ import type { Pair, Peer } from "../../preconditions/index.js";
 import { findTenantNamespace } from "../tenant-namespace/index.js";
 import { rangesOf } from "./configure.js";
 import { orient } from "./connect.js";
-import { linkEnds } from "./ends.js";
+import { linkEnds, type LinkEnd } from "./ends.js";
 import { findEndObjects, type EndObjects } from "./find.js";
-import { judgeEndpoint, judgeConnection } from "./gateways.js";
+import { ownKey } from "./connection.js";
+import { judgeEndpoint } from "./gateways.js";
 import { clientEndpoint, type Ranges } from "./manifests.js";
 import { linkOptions } from "./options.js";
 import { judgeRanges } from "./ranges.js";
@@ -53,6 +54,8 @@ export async function inspectLink(
     ...missingOf("provider", provider, providerRanges && consumerRanges),
     ...(server.present.server ? [] : [`${server.end.side}: the gateway server is missing`]),
     ...(client.present.client ? [] : [`${client.end.side}: the gateway client is missing`]),
+    ...(await staleKeys({ here: ends.consumer, held: consumer, there: ends.provider, owner: provider }, signal)),
+    ...(await staleKeys({ here: ends.provider, held: provider, there: ends.consumer, owner: consumer }, signal)),
     ...(isReused ? [] : movedEndpoint(server.present, client.present, inputs, client.end.side)),
   ];
   return {
@@ -88,10 +91,7 @@ async function currentRanges({ client, agentNamespace }: Peer, signal: AbortSign
 }
 
 function connectionsOf({ consumer, provider }: FoundEnds): { consumer: string; provider: string } {
-  const valueOf = ({ connection }: EndObjects): string => {
-    const verdict = judgeConnection(connection ? [connection] : []);
-    return "done" in verdict ? verdict.done : (connection?.status?.value ?? "");
-  };
+  const valueOf = ({ connection }: EndObjects): string => connection?.status?.value ?? "";
   return { consumer: valueOf(consumer), provider: valueOf(provider) };
 }
 
@@ -108,13 +108,26 @@ function missingOf(side: string, end: EndObjects, remoteRanges: Ranges | undefin
   return missing.filter((line) => typeof line === "string" && line !== "") as string[];
 }
 
-/** A client that looks for its server in the wrong place. */
+/** An end whose PublicKey is not the one that the other end's gateway has now. */
+async function staleKeys(
+  { here, held, there, owner }: { here: LinkEnd; held: EndObjects; there: LinkEnd; owner: EndObjects },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const gateway = owner.server ?? owner.client;
+  if (!gateway || !held.publicKey) return [];
+  const key = await ownKey(there, gateway, signal);
+  if (key === undefined || key === held.publicKey.spec.publicKey) return [];
+  return [`${here.side}: the public key is not that of the other gateway`];
+}
+
+/** A client that looks for its server in the wrong place. Which of the addresses comes first changes as the server's pod moves. */
 function movedEndpoint(server: EndObjects, client: EndObjects, inputs: NetworkLinkInputs, side: string): string[] {
   const verdict = judgeEndpoint(server.server);
   if (!client.client || !("done" in verdict)) return [];
   const { addresses, port } = clientEndpoint(linkOptions(inputs).client, verdict.done);
   const known = client.client.spec.endpoint;
-  if (isDeepStrictEqual(known?.addresses, addresses) && known?.port === port) return [];
+  const isSame = isDeepStrictEqual([...(known?.addresses ?? [])].sort(), [...addresses].sort());
+  if (isSame && known?.port === port) return [];
   return [`${side}: the gateway client does not point to the server's endpoint`];
 }
 

@@ -11,6 +11,13 @@ export interface LinkOptions {
   client: NonNullable<NetworkLinkInputs["gatewayClient"]>;
 }
 
+/** What to do about the gateways' keys. */
+export interface KeyOptions {
+  shareKeys: boolean;
+  /** Make new ones first. */
+  rotate: boolean;
+}
+
 export function linkOptions({ gatewayServer, gatewayClient, mtu, gatewayServerLocation }: Inputs): LinkOptions {
   return {
     mtu: mtu ?? DEFAULT_MTU,

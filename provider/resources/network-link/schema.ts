@@ -80,6 +80,10 @@ export const linkProperties = {
     .max(MTU_MAX)
     .default(DEFAULT_MTU)
     .meta({ description: `The tunnel's largest packet, in bytes, the same at both ends. Default: ${DEFAULT_MTU}.` }),
+  keyRotationTrigger: z.string().optional().meta({
+    description:
+      "Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.",
+  }),
 };
 
 export const networkLinkInputs = z.object({

@@ -11,7 +11,8 @@ import { checkGateways } from "../../../provider/resources/network-link/check.js
 import { judgeMapping } from "../../../provider/resources/network-link/configure.js";
 import { orient } from "../../../provider/resources/network-link/connect.js";
 import type { LinkEnds } from "../../../provider/resources/network-link/ends.js";
-import { judgeConnection, judgeEndpoint } from "../../../provider/resources/network-link/gateways.js";
+import { judgeConnection } from "../../../provider/resources/network-link/connection.js";
+import { judgeEndpoint } from "../../../provider/resources/network-link/gateways.js";
 import {
   configurationManifest,
   gatewayClientManifest,
@@ -139,6 +140,24 @@ describe("NetworkLink", () => {
       .to.have.property("waiting")
       .that.contains("UDP port");
     expect(judgeConnection([])).to.have.property("waiting");
+  });
+
+  it("is not done while full-size packets do not pass, or an earlier state is told", () => {
+    const connection = (status: object) => [
+      ConnectionResource.build({
+        metadata: { name: "gw-b" },
+        spec: { type: "Client", gatewayRef: {} },
+        status: { value: "Connected", mtu: 1480, fullSizePackets: "Pass", ...status },
+      }),
+    ];
+    expect(judgeConnection(connection({}), { mtu: 1480 })).to.deep.equal({ done: "Connected" });
+    expect(judgeConnection(connection({ mtu: 1340 }), { mtu: 1480 })).to.have.property("waiting");
+    expect(judgeConnection(connection({ fullSizePackets: undefined }))).to.have.property("waiting");
+    const lost = connection({ fullSizePackets: "Lost", message: "the MTU is too large: …" });
+    expect(judgeConnection(lost)).to.have.property("failed").that.contains("mtu: the MTU is too large");
+    const statusBefore = "2026-01-01T00:00:00Z";
+    const old = connection({ latency: { timestamp: statusBefore } });
+    expect(judgeConnection(old, { statusBefore })).to.have.property("waiting");
   });
 
   it("uses the other direction's gateways where there are some", () => {

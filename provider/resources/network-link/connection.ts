@@ -1,0 +1,134 @@
+import {
+  ConnectionResource,
+  ConnectionValue,
+  DataKeys,
+  FullSizePackets,
+  PublicKeyResource,
+  type Connection,
+} from "../../../agent/api/index.js";
+import { SecretResource } from "../../../agent/runtime/index.js";
+import { ifVisible, waitFor, withLimit, WaitTimeout, type Progress, type Verdict } from "../../waits/index.js";
+import type { LinkEnd } from "./ends.js";
+import { explainGateway } from "./explain.js";
+import type { Gateway } from "./gateways.js";
+import { remoteLabels } from "./manifests.js";
+
+/** Two running gateways that reach each other connect within this time, by far; a load balancer that is new may take minutes. */
+const CONNECT_MS = 25_000;
+
+/** One end of the tunnel, with its gateway. */
+export interface TunnelEnd {
+  end: LinkEnd;
+  gateway: Gateway;
+  /** When its status was last written before something changed: a newer one is waited for. */
+  statusBefore?: string;
+}
+
+/**
+ * Waits until this end sees the tunnel connected and full-size packets pass.
+ *
+ * @throws WaitTimeout with what both gateways say, after 25 s unless the server is behind a load balancer
+ */
+export async function waitUntilConnected(
+  progress: Progress,
+  here: TunnelEnd,
+  there: TunnelEnd,
+  isPatient: boolean,
+): Promise<string> {
+  const { end, gateway, statusBefore } = here;
+  const wait = (limited: Progress): Promise<string> =>
+    waitFor(limited, {
+      client: end.client,
+      type: ConnectionResource,
+      namespace: end.namespace,
+      labelSelector: remoteLabels(end),
+      what: `the connection to ${end.remoteId} in the ${end.side}`,
+      judge: (connections) => judgeConnection(connections, { mtu: gateway.spec.mtu, statusBefore }),
+      explain: (signal) => explainConnection(here, there, signal),
+    });
+  if (!isPatient) return wait(withLimit(progress, CONNECT_MS));
+  try {
+    return await wait(withLimit(progress, CONNECT_MS));
+  } catch (error) {
+    if (!(error instanceof WaitTimeout) || progress.deadline - Date.now() < CONNECT_MS) throw error;
+    progress.log("warning", `${error.message}; waiting on, as a load balancer may take its time`);
+    return wait(progress);
+  }
+}
+
+export function judgeConnection(
+  [connection]: readonly Connection[],
+  { mtu, statusBefore }: { mtu?: number; statusBefore?: string } = {},
+): Verdict<string> {
+  if (!connection) return { waiting: "the gateway has not begun to connect" };
+  const { value, message, latency, fullSizePackets, mtu: present } = connection.status ?? {};
+  if (value === ConnectionValue.error) {
+    return {
+      waiting:
+        message ?? "no answer comes through the tunnel (is the server's UDP port reachable from the client's cluster?)",
+    };
+  }
+  if (value !== ConnectionValue.connected) return { waiting: message ?? `it is ${value ?? "not reported yet"}` };
+  if (statusBefore !== undefined && latency?.timestamp === statusBefore)
+    return { waiting: "the gateway has not connected anew yet" };
+  // Gateways other than ours say nothing of sizes.
+  if (present === undefined) return { done: value };
+  if (mtu !== undefined && mtu !== 0 && present !== mtu)
+    return { waiting: `the gateway still runs with MTU ${present}` };
+  if (fullSizePackets === undefined) return { waiting: "whether full-size packets pass is not known yet" };
+  if (fullSizePackets === FullSizePackets.lost || fullSizePackets === FullSizePackets.fragmented)
+    return { failed: `mtu: ${message ?? "the MTU is too large"}` };
+  return { done: value };
+}
+
+/** When the end's gateway last wrote that it is connected. */
+export async function statusTime(end: LinkEnd, signal: AbortSignal): Promise<string | undefined> {
+  const labelSelector = remoteLabels(end);
+  const { items } = await end.client.list(ConnectionResource, { namespace: end.namespace, labelSelector, signal });
+  return items[0]?.status?.latency?.timestamp;
+}
+
+/** Why the two gateways do not hear each other: keys that do not match, pods that do not run, and what each of them says. */
+async function explainConnection(here: TunnelEnd, there: TunnelEnd, signal: AbortSignal): Promise<string | undefined> {
+  const findings = await Promise.all([
+    explainKeys(here, there, signal),
+    explainKeys(there, here, signal),
+    explainGateway(here.end, here.gateway.metadata.name ?? "", signal),
+    explainGateway(there.end, there.gateway.metadata.name ?? "", signal),
+    messageOfGateway(there.end, signal),
+  ]);
+  const known = findings.filter((finding) => finding !== undefined);
+  return known.length > 0 ? known.join("; ") : undefined;
+}
+
+async function messageOfGateway(end: LinkEnd, signal: AbortSignal): Promise<string | undefined> {
+  const labelSelector = remoteLabels(end);
+  const { items } = await end.client.list(ConnectionResource, { namespace: end.namespace, labelSelector, signal });
+  const message = items[0]?.status?.message;
+  return message && `the ${end.side}'s gateway says: ${message}`;
+}
+
+/** Whether one end has the other's public key. */
+async function explainKeys(owner: TunnelEnd, holder: TunnelEnd, signal: AbortSignal): Promise<string | undefined> {
+  const [own, held] = await Promise.all([ownKey(owner.end, owner.gateway, signal), heldKey(holder.end, signal)]);
+  if (own === undefined || held === undefined || own === held) return undefined;
+  return `the ${holder.end.side}'s PublicKey is not the key of the ${owner.end.side}'s gateway`;
+}
+
+/** The public key of an end's own gateway, base64. Undefined when it is not there, or not to be seen. */
+export async function ownKey(
+  { client, namespace }: LinkEnd,
+  { status }: Pick<Gateway, "status">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { name, namespace: elsewhere } = status?.secretRef ?? {};
+  if (!name) return undefined;
+  const secret = await ifVisible(client.get(SecretResource, { name, namespace: elsewhere ?? namespace }, signal));
+  return secret?.data?.[DataKeys.publicKey];
+}
+
+async function heldKey(end: LinkEnd, signal: AbortSignal): Promise<string | undefined> {
+  const labelSelector = remoteLabels(end);
+  const { items } = await end.client.list(PublicKeyResource, { namespace: end.namespace, labelSelector, signal });
+  return items[0]?.spec.publicKey;
+}

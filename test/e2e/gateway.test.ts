@@ -1,0 +1,333 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  ConnectionResource,
+  Labels,
+  PublicKeyResource,
+  type Connection,
+} from "../../agent/api/index.js";
+import { newKeyPair } from "../../agent/controller/network/gateways/key-secret.js";
+import { DeploymentResource, PodResource, SecretResource } from "../../agent/runtime/index.js";
+import { downClusters } from "../clusters/index.js";
+import { exec } from "../support/exec.js";
+import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { PulumiStack } from "../support/pulumi.js";
+import { waitFor } from "../support/wait.js";
+import { WEB_PORT, isReady, localPod, waitForPods } from "../support/workload.js";
+
+/** Equal ranges, so that every packet is translated; the consumer's gateway can move to another node. */
+const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
+const CLUSTERS = [
+  { name: "gateway-a", nodes: 2, ...RANGES },
+  { name: "gateway-b", ...RANGES },
+];
+const NODE_PORT = 30_777;
+const FILE_BYTES = 2 ** 30;
+const WITH_STANDBY_MS = 3_000;
+const WITHOUT_STANDBY_MS = 10_000;
+const REPORT_MS = 30_000;
+const BLOCK = "gateway_test";
+const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
+const GATEWAY = { labelSelector: { [Labels.networkingComponent]: "gateway" } };
+
+/** One life of a link under all that befalls its gateways, in order: each test leaves it working for the next. */
+describe("the gateways of a link", function () {
+  this.timeout(180_000);
+  this.bail(true);
+
+  let consumer: LabCluster;
+  let provider: LabCluster;
+  let stack: PulumiStack;
+  /** How the consumer calls the provider's pod. */
+  let remote: string;
+  const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-gateway-"));
+
+  before(async function () {
+    this.timeout(15 * 60_000);
+    const lab = await prepareLab(CLUSTERS);
+    [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
+    stack = new PulumiStack({
+      project: path.join(REPOSITORY, "test/e2e/projects/gateway"),
+      stateFolder,
+      stack: "gateway",
+      binFolder: lab.pulumiBin,
+      config: {
+        consumerKubeconfig: consumer.cluster.kubeconfigPath,
+        providerKubeconfig: provider.cluster.kubeconfigPath,
+        image: lab.agentImage,
+      },
+    });
+    await stack.init();
+    await Promise.all([runWeb(consumer), runWeb(provider)]);
+  });
+
+  after(async () => {
+    await stack?.remove();
+    rmSync(stateFolder, { recursive: true, force: true });
+    if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
+  });
+
+  it("tell how the tunnel is made, and that full-size packets pass", async () => {
+    await stack.up();
+    for (const lab of [consumer, provider]) {
+      const { status } = await connection(lab, ({ status }) => status?.fullSizePackets !== undefined);
+      expect(status).to.include({ value: "Connected", fullSizePackets: "Pass", mtu: 1340 });
+      expect(status?.implementation).to.be.oneOf(["kernel", "userspace"]);
+      expect(status?.latency?.value).to.match(/^\d+(ms|μs)$/);
+    }
+    const { items } = await consumer.client.list(ConfigurationResource);
+    const range = items[0]?.status?.remote?.cidr?.pod?.[0] ?? "";
+    const pod = await provider.client.get(PodResource, { name: "web", namespace: "default" });
+    const address = pod?.status?.podIP ?? "";
+    remote = [...range.split(".").slice(0, 2), ...address.split(".").slice(2)].join(".");
+    expect(await ask(5)).to.equal("served by web");
+  });
+
+  for (const side of ["client", "server"] as const) {
+    it(`give way to a standby when the ${side}'s process is killed; a transfer under way completes`, async function () {
+      const lab = side === "client" ? consumer : provider;
+      if (lab.cluster.backend !== "local") this.skip();
+      await replicasReady(lab, 2);
+      const transfer = download();
+      await transfer.begun;
+      process.kill(processOf(await activePod(lab)), "SIGKILL");
+      const milliseconds = await untilAnswer();
+      console.log(`      with a standby, traffic flows again after ${milliseconds} ms`);
+      expect(milliseconds).to.be.lessThan(WITH_STANDBY_MS);
+      expect(await transfer.bytes).to.equal(FILE_BYTES);
+    });
+  }
+
+  it("move when their node is drained", async () => {
+    const node = (await activePod(consumer)).spec?.nodeName ?? "";
+    const selector = `${Labels.networkingComponent}=gateway`;
+    const options = ["--ignore-daemonsets", "--force", "--pod-selector", selector, "--timeout=60s"];
+    await consumer.kubectl(["drain", node, ...options], { timeoutMs: 70_000 });
+    console.log(`      node drained: traffic flows again after ${await untilAnswer()} ms`);
+    expect((await activePod(consumer)).spec?.nodeName).to.not.equal(node);
+    await consumer.kubectl(["uncordon", node]);
+  });
+
+  it("are rolled out under load without losing a connection", async () => {
+    await Promise.all([consumer, provider].map((lab) => replicasReady(lab, 2)));
+    const transfer = download();
+    await transfer.begun;
+    await Promise.all([rollOut(consumer), rollOut(provider)]);
+    expect(await transfer.bytes).to.equal(FILE_BYTES);
+    expect(await ask(5)).to.equal("served by web");
+  });
+
+  it("take new keys in place under load, by the trigger and by hand", async () => {
+    const before = await publicKeyAt(consumer);
+    const transfer = download();
+    await transfer.begun;
+    await stack.setConfig("keys", "second");
+    await stack.up();
+    expect(await publicKeyAt(consumer)).to.not.equal(before);
+    const keys = newKeyPair();
+    await setSecret(provider, keys);
+    await setPublicKey(consumer, keys.publicKey);
+    const milliseconds = await untilAnswer();
+    console.log(`      keys replaced by hand: traffic flows again after ${milliseconds} ms`);
+    expect(milliseconds).to.be.lessThan(5_000);
+    expect(await transfer.bytes).to.equal(FILE_BYTES);
+  });
+
+  it("name a wrong key; a refresh finds it, and the next up repairs it", async () => {
+    const right = await publicKeyAt(provider);
+    await setPublicKey(provider, newKeyPair().publicKey);
+    await message(provider, /keys do not match: handshake requests arrive .* the PublicKey there must be \S{44}/);
+    await message(
+      consumer,
+      new RegExp(`keys do not match \\(the PublicKey there must be ${right.slice(0, 10)}`.replace("+", "\\+")),
+    );
+    await stack.refresh();
+    expect(await stack.exportState()).to.contain("provider: the public key is not that of the other gateway");
+    await stack.up();
+    expect(await publicKeyAt(provider)).to.equal(right);
+  });
+
+  it("name a wrong port, in the status and in Pulumi's error", async () => {
+    await stack.setConfig("clientPort", "30999");
+    await failingUp(/nothing listens on UDP \S+:30999: the port is wrong/);
+    await message(consumer, /nothing listens on UDP \S+:30999/);
+    await stack.setConfig("clientPort", String(NODE_PORT));
+    await stack.up();
+  });
+
+  it("name UDP that is blocked, in the status and in Pulumi's error", async function () {
+    const netns = provider.cluster.nodes[0]?.netns;
+    if (!netns) this.skip();
+    const nft = (...args: string[]) => exec("nsenter", [`--net=/run/netns/${netns}`, "nft", ...args]);
+    const chain = "{ type filter hook prerouting priority -350; }";
+    await nft("add", "table", "ip", BLOCK);
+    try {
+      await nft("add", "chain", "ip", BLOCK, "all", chain);
+      await nft("add", "rule", "ip", BLOCK, "all", "udp", "dport", String(NODE_PORT), "drop");
+      await stack.setConfig("keys", "third");
+      await failingUp(/UDP is blocked on the way/);
+      await message(provider, /nothing arrives from consumer's gateway client on UDP port 51840: UDP is blocked/);
+    } finally {
+      await nft("delete", "table", "ip", BLOCK);
+    }
+    await stack.up();
+    expect(await ask(5)).to.equal("served by web");
+  });
+
+  it("find an MTU that is too large, and tell which would do", async () => {
+    await stack.setConfig("mtu", "1480");
+    await failingUp(/mtu: the MTU is too large: packets of 1480 bytes .* set it to 1440 or less/);
+    await message(consumer, /the MTU is too large/);
+    await stack.setConfig("mtu", "1440");
+    await stack.up();
+    const { status } = await connection(consumer, ({ status }) => status?.mtu === 1440);
+    expect(status?.fullSizePackets).to.equal("Pass");
+  });
+
+  it("come back within 10 s without a standby", async function () {
+    if (consumer.cluster.backend !== "local") this.skip();
+    await stack.setConfig("replicas", "1");
+    await stack.up();
+    await Promise.all([consumer, provider].map((lab) => replicasReady(lab, 1)));
+    for (const lab of [consumer, provider]) {
+      process.kill(processOf(await activePod(lab)), "SIGKILL");
+      const milliseconds = await untilAnswer();
+      console.log(`      without a standby, traffic flows again after ${milliseconds} ms`);
+      expect(milliseconds).to.be.lessThan(WITHOUT_STANDBY_MS);
+    }
+  });
+
+  it("leave with the link", async () => {
+    await stack.destroy();
+    for (const lab of [consumer, provider])
+      expect((await lab.client.list(PodResource, GATEWAY)).items).to.have.length(0);
+  });
+
+  /** Asks the provider's pod from the consumer's; "" when there is no answer within the seconds given. */
+  async function ask(seconds: number): Promise<string> {
+    const command = `timeout ${seconds} wget -q -O - http://${remote}:${WEB_PORT}/index.html || true`;
+    return (await consumer.kubectl(["exec", "web", "--", "sh", "-c", command])).trim();
+  }
+
+  async function untilAnswer(): Promise<number> {
+    const started = Date.now();
+    while ((await ask(1)) === "") if (Date.now() - started > 60_000) throw new Error("no traffic for 60 s");
+    return Date.now() - started;
+  }
+
+  /** A TCP transfer through the tunnel that lasts for some seconds. */
+  function download(): { begun: Promise<unknown>; bytes: Promise<number> } {
+    const url = `http://${remote}:${WEB_PORT}/big`;
+    const command = `timeout 150 wget -q -O - ${url} | wc -c`;
+    const bytes = consumer
+      .kubectl(["exec", "web", "--", "sh", "-c", command], { timeoutMs: 160_000 })
+      .then((count) => Number(count.trim()));
+    bytes.catch(() => undefined);
+    const underWay = "until pidof wget >/dev/null; do sleep 0.1; done; sleep 1";
+    const begun = consumer.kubectl(["exec", "web", "--", "sh", "-c", underWay]);
+    return { begun, bytes };
+  }
+
+  /** `pulumi up` fails within 30 s with an error that names the cause. */
+  async function failingUp(cause: RegExp): Promise<void> {
+    const started = Date.now();
+    const { code, stdout, stderr } = await stack.up({ allowFailure: true });
+    const milliseconds = Date.now() - started;
+    console.log(`      pulumi up failed after ${milliseconds} ms`);
+    expect(code).to.not.equal(0);
+    expect(`${stdout}${stderr}`).to.match(cause);
+    expect(milliseconds).to.be.lessThan(REPORT_MS + 10_000);
+  }
+});
+
+async function runWeb(lab: LabCluster): Promise<void> {
+  const pod = localPod("default", "web");
+  const [container] = pod.spec?.containers ?? [];
+  // A large file that takes no room.
+  container!.command![2] = `mkdir -p /tmp/www && dd if=/dev/zero of=/tmp/www/big bs=1M count=0 seek=${FILE_BYTES / 2 ** 20} 2>/dev/null; ${container!.command![2]}`;
+  await lab.client.apply(PodResource, pod, { fieldManager: "test" });
+  await waitForPods(lab, "default", "the web pod Ready", (pods) => pods.some(isReady));
+}
+
+function connection(lab: LabCluster, isWanted: (connection: Connection) => boolean): Promise<Connection> {
+  const describe = (all: Connection[]): string => JSON.stringify(all.map(({ status }) => status));
+  return waitFor(lab.client, ConnectionResource, { timeoutMs: REPORT_MS, what: "the connection", describe }, (all) =>
+    all.find(isWanted),
+  );
+}
+
+/** The status says why, within 30 s. */
+async function message(lab: LabCluster, pattern: RegExp): Promise<void> {
+  await connection(lab, ({ status }) => pattern.test(status?.message ?? ""));
+}
+
+/** The gateway that serves: the only one with the label. */
+function activePod(lab: LabCluster): Promise<Pod> {
+  const options = { labelSelector: `${Labels.gatewayActive}=true`, timeoutMs: 30_000, what: "one active gateway" };
+  return waitFor(lab.client, PodResource, options, (pods) => {
+    const active = pods.filter(({ metadata }) => !metadata?.deletionTimestamp);
+    return active.length === 1 ? active[0] : undefined;
+  });
+}
+
+function gatewayDeployments(lab: LabCluster) {
+  return lab.client.list(DeploymentResource, GATEWAY);
+}
+
+/** The gateway has so many pods, all of the newest template and ready. */
+async function replicasReady(lab: LabCluster, replicas: number): Promise<void> {
+  const options = { ...GATEWAY, timeoutMs: 120_000, what: `${replicas} gateways ready` };
+  await waitFor(lab.client, DeploymentResource, options, ([deployment]) => {
+    const { status, metadata, spec } = deployment ?? {};
+    const isSeen = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
+    const counts = [spec?.replicas, status?.replicas, status?.updatedReplicas, status?.readyReplicas];
+    return isSeen && counts.every((count) => count === replicas);
+  });
+}
+
+async function rollOut(lab: LabCluster): Promise<void> {
+  const { items } = await gatewayDeployments(lab);
+  const { name = "", namespace = "" } = items[0]?.metadata ?? {};
+  await lab.kubectl(["rollout", "restart", "-n", namespace, `deployment/${name}`]);
+  await lab.kubectl(["rollout", "status", "-n", namespace, `deployment/${name}`, "--timeout=100s"], {
+    timeoutMs: 110_000,
+  });
+}
+
+/** The agent's process in a pod: it is this machine's own where clusters are local. */
+function processOf({ metadata }: Pod): number {
+  const uid = metadata?.uid ?? "";
+  for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    if (text(`/proc/${pid}/cgroup`).includes(uid) && text(`/proc/${pid}/cmdline`).includes("agent.cjs"))
+      return Number(pid);
+  }
+  throw new Error(`no process of pod ${metadata?.name}`);
+}
+
+/** Empty for what has gone meanwhile. */
+function text(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+async function publicKeyAt(lab: LabCluster): Promise<string> {
+  return (await lab.client.list(PublicKeyResource)).items[0]?.spec.publicKey ?? "";
+}
+
+async function setPublicKey(lab: LabCluster, publicKey: string): Promise<void> {
+  const { name = "", namespace } = (await lab.client.list(PublicKeyResource)).items[0]?.metadata ?? {};
+  await lab.client.mergePatch(PublicKeyResource, { name, namespace }, { spec: { publicKey } });
+}
+
+async function setSecret(lab: LabCluster, data: { privateKey: string; publicKey: string }): Promise<void> {
+  const labelSelector = `${Labels.gatewayResource}=true`;
+  const { name = "", namespace } = (await lab.client.list(SecretResource, { labelSelector })).items[0]?.metadata ?? {};
+  await lab.client.mergePatch(SecretResource, { name, namespace }, { data });
+}

@@ -1,0 +1,136 @@
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import { explainPath, explainSilence, type Observations } from "../../../agent/gateway/diagnosis.js";
+import { isPortRefused } from "../../../agent/gateway/endpoint-probe.js";
+import { privateKeyOf } from "../../../agent/gateway/key-source.js";
+import { HeartbeatListener, type SiblingState } from "../../../agent/gateway/leadership/heartbeat-listener.js";
+import { HeartbeatServer } from "../../../agent/gateway/leadership/heartbeat-server.js";
+import { isVacant } from "../../../agent/gateway/leadership/leadership.js";
+import { leaseName } from "../../../agent/gateway/leadership/lease-name.js";
+import { PathProbeResponder, probePath } from "../../../agent/gateway/path-probe.js";
+import { keySecretProblem, newKeyPair, publicKeyOf } from "../../../agent/controller/network/gateways/key-secret.js";
+import { gatewayTemplateManifests } from "../../../agent/install/network-templates.js";
+
+describe("the choice among a gateway's replicas", () => {
+  const pod: Pod = { metadata: { name: "other" } };
+  const held = { holder: "other", isOurs: false, isExpired: false, ageMs: 0 };
+
+  it("leaves the place to a holder that lives", () => {
+    for (const state of ["unknown", "alive", "silent"] as const) expect(isVacant(held, pod, state)).to.equal(false);
+    expect(isVacant({ ...held, ageMs: 10_000 }, pod, "alive")).to.equal(false);
+  });
+
+  it("takes the place of one that has ended, gone, or is neither heard nor renews", () => {
+    expect(isVacant(held, pod, "dead")).to.equal(true);
+    expect(isVacant(held, undefined, "alive")).to.equal(true);
+    expect(isVacant({ ...held, ageMs: 6_000 }, pod, "silent")).to.equal(true);
+    expect(isVacant({ ...held, isExpired: true }, pod, "unknown")).to.equal(true);
+    expect(isVacant({ ...held, holder: undefined }, undefined, "unknown")).to.equal(true);
+  });
+
+  it("uses Liqo's name of the Lease", () => {
+    expect(leaseName({ name: "b", namespace: "liqo-tenant-b", mode: "server" })).to.equal(
+      "b.liqo-tenant-b.server.connections.liqo.io",
+    );
+  });
+
+  it("sees the end of the holder's process at once", async () => {
+    const port = 40_000 + (process.pid % 10_000);
+    const server = new HeartbeatServer(port);
+    await server.listen();
+    let changed: () => void = () => undefined;
+    const listener = new HeartbeatListener(() => changed(), port);
+    const until = async (state: SiblingState): Promise<void> => {
+      while (listener.state !== state) await new Promise<void>((resolve) => (changed = resolve));
+    };
+    listener.follow("127.0.0.1");
+    await until("alive");
+    const started = Date.now();
+    server.close();
+    await until("dead");
+    listener.close();
+    expect(Date.now() - started).to.be.lessThan(1_000);
+  });
+
+  it("is made by templates with several replicas alone", () => {
+    const inputs = { namespace: "liqo", image: "i", imagePullPolicy: "Always" as const, imagePullSecrets: [] };
+    const text = (gatewayReplicas: number) =>
+      JSON.stringify(gatewayTemplateManifests({ ...inputs, gatewayReplicas })[1]);
+    expect(text(2)).to.contain("--leader-election").and.to.contain("RollingUpdate").and.not.contain("/active");
+    expect(text(1)).to.contain('networking.liqo.io/active":"true"').and.to.contain("Recreate");
+    expect(text(1)).to.not.contain("--leader-election");
+  });
+});
+
+describe("the diagnosis of a tunnel", () => {
+  const seen: Observations = {
+    mode: "client",
+    remoteClusterID: "b",
+    ownKey: "OWN",
+    peerKey: "PEER",
+    endpoint: "192.0.2.1:30742",
+    endpointAddresses: ["192.0.2.1"],
+    isRefused: false,
+    listenPort: 51_840,
+    requests: 0,
+    hasSession: false,
+  };
+
+  it("names what a client can know", () => {
+    expect(explainSilence(seen)).to.contain("UDP 192.0.2.1:30742: UDP is blocked").and.to.contain("must be OWN");
+    expect(explainSilence({ ...seen, isRefused: true })).to.contain("nothing listens on UDP 192.0.2.1:30742");
+    const unresolved = { ...seen, endpoint: undefined, endpointAddresses: ["gw.example"] };
+    expect(explainSilence(unresolved)).to.contain("cannot be resolved: gw.example");
+  });
+
+  it("names what a server can know", () => {
+    const server = { ...seen, mode: "server" as const };
+    expect(explainSilence(server)).to.contain("nothing arrives").and.to.contain("51840");
+    expect(explainSilence({ ...server, requests: 3 })).to.match(/keys do not match.*PEER.*OWN/);
+    expect(explainSilence({ ...server, hasSession: true })).to.contain("12345");
+  });
+
+  it("names an MTU that would do", () => {
+    expect(explainPath({ state: "fits" }, 1340)).to.equal(undefined);
+    expect(explainPath({ state: "unknown" }, 1340)).to.equal(undefined);
+    expect(explainPath({ state: "lost", largest: 1380 }, 1420))
+      .to.contain("1420 bytes do not reach")
+      .and.contain("1380");
+    expect(explainPath({ state: "fragmented", largest: 1440 }, 1480)).to.contain("in fragments");
+  });
+
+  it("finds out whether full-size packets arrive, also from a peer that knows no probes", async () => {
+    const port = 50_000 + (process.pid % 10_000);
+    const probe = (signal = AbortSignal.timeout(5_000)) =>
+      probePath({ peerAddress: "127.0.0.1", mtu: 1340, port }, signal);
+    expect(await probe()).to.deep.equal({ state: "fits" });
+    const responder = new PathProbeResponder(port);
+    await responder.listen();
+    expect(await probe()).to.deep.equal({ state: "fits" });
+    responder.close();
+  });
+
+  it("sees a port on which nothing listens", async () => {
+    expect(await isPortRefused(`127.0.0.1:${30_000 + (process.pid % 10_000)}`)).to.equal(true);
+  });
+});
+
+describe("a gateway's own keys", () => {
+  const pair = newKeyPair();
+
+  it("belong together", () => {
+    expect(publicKeyOf(pair.privateKey)).to.equal(pair.publicKey);
+    const other = { ...pair, publicKey: newKeyPair().publicKey };
+    expect(keySecretProblem({ data: pair }, "b")).to.equal(undefined);
+    expect(keySecretProblem({ data: other }, "b"))
+      .to.contain(pair.publicKey)
+      .and.not.contain(pair.privateKey);
+  });
+
+  it("come from the Secret at once, and must be keys", async () => {
+    expect(await privateKeyOf({ data: pair }, "/nowhere")).to.equal(pair.privateKey);
+    const short = { metadata: { name: "k" }, data: { privateKey: "AAAA" } };
+    const error = await privateKeyOf(short, "/nowhere").catch((reason: unknown) => reason);
+    expect(String(error)).to.contain("Secret k: must be 32 bytes, has 3");
+  });
+});
