@@ -8,7 +8,7 @@ import { toolVersion } from "./components/ensure.js";
 import { kindBackend, kindIsUsable } from "./kind/backend.js";
 import { localBackend } from "./local/backend.js";
 import { imageArchive } from "./images/find.js";
-import type { ClusterSpec } from "./spec.js";
+import { ORDINARY, type ClusterSpec } from "./spec.js";
 import { lineProgress, type Progress } from "./support/progress.js";
 
 export type { BackendName, Cluster, ClusterNode, ClusterStatus } from "./backend.js";
@@ -34,7 +34,7 @@ export async function prepareClusters(options: ClusterOptions = {}): Promise<voi
 export async function upClusters(specs: readonly ClusterSpec[], options: ClusterOptions = {}): Promise<Cluster[]> {
   const names = specs.map((spec) => spec.name);
   if (new Set(names).size !== names.length) throw new Error(`A cluster is named twice: ${names.join(", ")}`);
-  const backend = await chooseBackend(options.backend);
+  const backend = await chooseBackend(options.backend, specs);
   return backend.up(specs, options.progress ?? lineProgress());
 }
 
@@ -85,10 +85,13 @@ function backendOf(cluster: Cluster): Backend {
   return cluster.backend === "kind" ? kindBackend : localBackend;
 }
 
-async function chooseBackend(asked: BackendName | undefined): Promise<Backend> {
+async function chooseBackend(asked: BackendName | undefined, specs: readonly ClusterSpec[] = []): Promise<Backend> {
   const name = asked ?? process.env.PULUMI_LIQO_CLUSTERS_BACKEND;
   if (name === "kind") return kindBackend;
   if (name === "local") return localBackend;
   if (name) throw new Error(`There is no backend ${name}; there are: kind, local`);
+  // kind brings its own CNI and kube-proxy.
+  if (specs.some(({ cni = ORDINARY.cni, kubeProxy }) => cni !== ORDINARY.cni || kubeProxy === "none"))
+    return localBackend;
   return (await kindIsUsable(toolVersion("kubelet"))) ? kindBackend : localBackend;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { exec } from "./exec.js";
 
 /**
@@ -7,9 +8,9 @@ import { exec } from "./exec.js";
 export async function nodeState(netns: string): Promise<Set<string>> {
   const inside = async (program: string, ...args: string[]): Promise<string> =>
     (await exec("nsenter", [`--net=/run/netns/${netns}`, program, ...args], { timeoutMs: 20_000 })).stdout;
-  const [links, addresses, routes, rules, neighbours, ruleset, settings] = await Promise.all([
+  const addresses = await settledAddresses(() => inside("ip", "-j", "address"));
+  const [links, routes, rules, neighbours, ruleset, settings] = await Promise.all([
     inside("ip", "-d", "-j", "link"),
-    inside("ip", "-j", "address"),
     inside("ip", "-j", "route", "show", "table", "all"),
     inside("ip", "-j", "rule"),
     inside("ip", "-j", "neighbour", "show", "nud", "permanent"),
@@ -26,6 +27,17 @@ export async function nodeState(netns: string): Promise<Set<string>> {
     ["sysctl", settings.split("\n").filter((line) => line !== "" && !/nf_conntrack_count|\.rt_cache/.test(line))],
   ];
   return new Set(all.flatMap(([kind, items]) => items.map((item) => `${kind} ${text(item)}`)));
+}
+
+/** New IPv6 addresses are on probation for a second or two; what depends on them comes then. */
+async function settledAddresses(read: () => Promise<string>): Promise<string> {
+  const deadline = Date.now() + 5_000;
+  let output = await read();
+  while (output.includes('"tentative"') && Date.now() < deadline) {
+    await delay(100);
+    output = await read();
+  }
+  return output;
 }
 
 function parse(output: string): unknown[] {

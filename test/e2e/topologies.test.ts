@@ -1,0 +1,491 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Deployment } from "kubernetes-types/apps/v1";
+import type { Pod, Service } from "kubernetes-types/core/v1";
+import {
+  ConfigurationResource,
+  ConnectionResource,
+  GatewayServerResource,
+  IPResource,
+  Labels,
+  mapRemoteAddress,
+} from "../../agent/api/index.js";
+import {
+  DeploymentResource,
+  EndpointSliceResource,
+  NamespaceResource,
+  PodResource,
+  ServiceResource,
+} from "../../agent/runtime/index.js";
+import { downClusters, type ClusterSpec } from "../clusters/index.js";
+import { exec } from "../support/exec.js";
+import { prepareLab, type Lab, type LabCluster } from "../support/lab.js";
+import { compareListings } from "../support/listing.js";
+import { nodeState } from "../support/node-state.js";
+import { OutsideHost } from "../support/outside-host.js";
+import { TCP_PORT, UDP_PORT, probe, serverContainer, type Source, type Target } from "../support/probe.js";
+import { access, writeProgram, type ProgramResource } from "../support/program.js";
+import type { PulumiStack } from "../support/pulumi.js";
+import { waitFor } from "../support/wait.js";
+import { isReady, waitForPods } from "../support/workload.js";
+
+const HUB: ClusterSpec = {
+  name: "topo-hub",
+  nodes: 2,
+  podCIDR: "10.210.0.0/16",
+  serviceCIDR: "10.110.0.0/16",
+  cni: "vxlan",
+  kubeProxy: "iptables",
+};
+/** Equal pod ranges; and a CNI that gives all that leaves a node the node's address. */
+const WIDE: ClusterSpec = {
+  ...HUB,
+  name: "topo-wide",
+  nodes: 3,
+  serviceCIDR: "10.111.0.0/16",
+  cni: "masquerade",
+  kubeProxy: "nftables",
+};
+const LEAF_A: ClusterSpec = {
+  ...WIDE,
+  name: "topo-a",
+  nodes: 1,
+  serviceCIDR: "10.112.0.0/16",
+  cni: "bridge",
+  kubeProxy: "none",
+};
+const LEAF_B: ClusterSpec = { ...LEAF_A, name: "topo-b", serviceCIDR: "10.113.0.0/16", kubeProxy: "nftables" };
+
+const NODE_PORTS = { tcp: 31_080, udp: 31_090 };
+const MANAGER = { fieldManager: "test" };
+const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
+
+/** Of the clusters' subnet, far from the nodes' addresses. */
+const beside = ({ cluster }: LabCluster, last: number): string =>
+  `${(cluster.nodes[0]?.address ?? "").split(".").slice(0, 3).join(".")}.${last}`;
+
+describe("topologies, CNIs and Service implementations", function () {
+  this.timeout(180_000);
+  this.bail(true);
+  const folder = mkdtempSync(path.join(os.tmpdir(), "topologies-"));
+  let outside: OutsideHost | undefined;
+
+  after(async () => {
+    await outside?.remove();
+    if (!KEEP) await downClusters([HUB, WIDE, LEAF_A, LEAF_B].map(({ name }) => name));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  describe("two nodes with an overlay and kube-proxy in iptables mode; three nodes that masquerade", () => {
+    let lab: Lab, hub: LabCluster, wide: LabCluster;
+    let stack: PulumiStack | undefined;
+    let initial: Map<string, Set<string>>;
+    let hubPods: Pod[], widePods: Pod[];
+
+    before("clusters, agents, and one peering in both directions", async function () {
+      this.timeout(25 * 60_000);
+      lab = await prepareLab([HUB, WIDE]);
+      [hub, wide] = lab.clusters as [LabCluster, LabCluster];
+      await Promise.all([localPods(hub), localPods(wide)]);
+      [hubPods, widePods] = await Promise.all([readyPods(hub, "default", 2), readyPods(wide, "default", 3)]);
+      initial = await nodeStates([hub, wide]);
+      stack = await writeProgram(lab, folder, "both-directions", {
+        ...agents(lab, [hub, wide]),
+        peering: {
+          type: "Peering",
+          properties: {
+            consumer: access(hub),
+            provider: access(wide),
+            bidirectional: true,
+            gatewayServer: { type: "NodePort" },
+          },
+          dependsOn: ["topo-hub", "topo-wide"],
+        },
+        forth: offloading(hub, "forth"),
+        back: offloading(wide, "back"),
+      });
+      await stack.up();
+    });
+
+    after(takeDown);
+
+    async function takeDown(): Promise<void> {
+      await stack?.destroy();
+      await stack?.remove();
+      stack = undefined;
+    }
+
+    it("carries TCP and UDP between the pods of all nodes, both ways, through one tunnel", async () => {
+      for (const { client } of [hub, wide]) expect((await client.list(ConnectionResource)).items).to.have.length(1);
+      const [toWide, toHub] = await Promise.all([podTargets(hub, widePods), podTargets(wide, hubPods)]);
+      expect(
+        await probeAll(
+          hubPods.map((pod) => inPod(hub, pod)),
+          toWide,
+        ),
+      ).to.deep.equal([]);
+      expect(
+        await probeAll(
+          widePods.map((pod) => inPod(wide, pod)),
+          toHub,
+        ),
+      ).to.deep.equal([]);
+    });
+
+    it("carries traffic of the nodes themselves to remote pods", async () => {
+      const [toWide, toHub] = await Promise.all([podTargets(hub, widePods), podTargets(wide, hubPods)]);
+      expect(await probeAll(nodesOf(hub), toWide)).to.deep.equal([]);
+      expect(await probeAll(nodesOf(wide), toHub)).to.deep.equal([]);
+    });
+
+    it("offloads in both directions; Services reach offloaded pods, and offloaded pods those at home", async () => {
+      for (const [home, namespace, other] of [
+        [hub, "forth", wide],
+        [wide, "back", hub],
+      ] as const) {
+        const common = { namespace };
+        await Promise.all([
+          serve(home, { ...common, name: "away", virtualNode: other.cluster.name }),
+          serve(home, { ...common, name: "here" }),
+        ]);
+        const pods = await readyPods(home, namespace, 2);
+        const targets = ["away", "here"].map((name) => ({ name, host: name }));
+        expect(
+          await probeAll(
+            pods.map((pod) => inPod(home, pod)),
+            targets,
+          ),
+        ).to.deep.equal([]);
+      }
+    });
+
+    it("takes NodePort and load balancer traffic at any node to offloaded pods", async () => {
+      for (const [index, home, namespace] of [
+        [0, hub, "forth"],
+        [1, wide, "back"],
+      ] as const) {
+        const lent = beside(home, 240 + index);
+        const metadata = { name: "outer", namespace };
+        await home.client.apply(ServiceResource, { metadata, spec: outerService() }, MANAGER);
+        const status = { loadBalancer: { ingress: [{ ip: lent }] } };
+        await home.client.mergePatch(ServiceResource, metadata, { status }, { subresource: "status" });
+        outside ??= await OutsideHost.create("plq-topo-out", home.cluster.bridge ?? "", [
+          beside(home, 250),
+          beside(home, 251),
+        ]);
+        for (const node of home.cluster.nodes) {
+          await outside.run("ip", ["route", "replace", lent, "via", node.address]);
+          const targets = [
+            { name: `${node.name} node port`, host: node.address, tcpPort: NODE_PORTS.tcp, udpPort: NODE_PORTS.udp },
+            { name: `${node.name} load balancer`, host: lent },
+          ];
+          expect(await probe({ netns: outside.netns }, targets)).to.deep.equal([]);
+        }
+      }
+    });
+
+    it("reaches hosts outside through the other cluster, with its nodes' address or with the pod's own", async () => {
+      const host = outside!;
+      await host.serve("outside");
+      const [masked, plain] = host.addresses as [string, string];
+      const ips = await Promise.all([lend(wide, "masked", masked, true), lend(wide, "plain", plain, false)]);
+      // Who is not masqueraded is answered by those who know the way: to the node of the gateway.
+      const gateway = (await wide.client.list(GatewayServerResource)).items[0]?.status?.internalEndpoint?.node;
+      const node = wide.cluster.nodes.find(({ name }) => name === gateway);
+      for (const range of (await configurationOf(wide, hub)).status?.remote?.cidr?.pod ?? [])
+        await host.run("ip", ["route", "replace", range, "via", node?.address ?? ""]);
+      const [hubsView, widesView] = await Promise.all([configurationOf(hub, wide), configurationOf(wide, hub)]);
+      const targets = ips.map((ip, index) => ({
+        name: `outside ${index}`,
+        host: mapRemoteAddress(hubsView, ip),
+        answer: "outside",
+      }));
+      expect(
+        await probeAll(
+          hubPods.map((pod) => inPod(hub, pod)),
+          targets,
+        ),
+      ).to.deep.equal([]);
+      const expected = [
+        node?.address ?? "",
+        ...hubPods.map(({ status }) => mapRemoteAddress(widesView, status?.podIP ?? "")),
+      ];
+      expect([...host.callers].sort()).to.deep.equal(expected.sort());
+      for (const name of ["masked", "plain"]) await wide.client.delete(IPResource, { name, namespace: "default" });
+    });
+
+    it("leaves the nodes as they were, rule by rule", async () => {
+      await Promise.all([
+        hub.kubectl(["delete", "deployments,services", "--all", "-n", "forth"]),
+        wide.kubectl(["delete", "deployments,services", "--all", "-n", "back"]),
+      ]);
+      await takeDown();
+      for (const [netns, state] of await nodeStates([hub, wide])) {
+        const { added, removed } = compareListings(initial.get(netns) ?? new Set(), state);
+        expect([...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)].join("\n"), netns).to.equal(
+          "",
+        );
+      }
+      await downClusters([WIDE.name]);
+    });
+  });
+
+  describe("a hub with two leaves: server at the consumer, load balancer, no kube-proxy", () => {
+    let lab: Lab, hub: LabCluster, a: LabCluster, b: LabCluster;
+    let stack: PulumiStack | undefined;
+
+    before("clusters, agents, and the hub's two peerings", async function () {
+      this.timeout(25 * 60_000);
+      lab = await prepareLab([HUB, LEAF_A, LEAF_B]);
+      [hub, a, b] = lab.clusters as [LabCluster, LabCluster, LabCluster];
+      // As where clusters share a network for Services.
+      const [first] = hub.cluster.nodes;
+      await inNode(b, ["ip", "route", "replace", hub.cluster.serviceCIDR, "via", first?.address ?? ""]);
+      stack = await writeProgram(lab, folder, "hub", {
+        ...agents(lab, [hub, a, b]),
+        "hub-a": {
+          type: "Peering",
+          properties: { consumer: access(hub), provider: access(a), gatewayServer: { type: "LoadBalancer" } },
+          dependsOn: ["topo-hub", "topo-a"],
+        },
+        "hub-b": {
+          type: "Peering",
+          properties: {
+            consumer: access(hub),
+            provider: access(b),
+            gatewayServerLocation: "Consumer",
+            gatewayServer: { type: "ClusterIP" },
+          },
+          dependsOn: ["topo-hub", "topo-b"],
+        },
+        leaves: offloading(hub, "leaves", ["hub-a", "hub-b"]),
+      });
+      await Promise.all([stack.up(), lendGatewayAddress(a), localPods(hub), localPods(a), localPods(b)]);
+    });
+
+    it("has the tunnels' servers where they were asked for", async () => {
+      const serversOf = async ({ client }: LabCluster): Promise<(string | undefined)[]> =>
+        (await client.list(GatewayServerResource)).items.map(({ spec }) => spec.endpoint?.serviceType);
+      expect(await serversOf(hub)).to.deep.equal(["ClusterIP"]);
+      expect(await serversOf(a)).to.deep.equal(["LoadBalancer"]);
+      expect(await serversOf(b)).to.deep.equal([]);
+    });
+
+    it("carries traffic between the hub and each leaf, both ways", async () => {
+      const [atHub, atA, atB] = await Promise.all([
+        readyPods(hub, "default", 2),
+        readyPods(a, "default", 1),
+        readyPods(b, "default", 1),
+      ]);
+      for (const [leaf, pods] of [
+        [a, atA],
+        [b, atB],
+      ] as const) {
+        const [toLeaf, toHub] = await Promise.all([podTargets(hub, pods, leaf), podTargets(leaf, atHub)]);
+        const fromHub = [...atHub.map((pod) => inPod(hub, pod)), ...nodesOf(hub)];
+        const fromLeaf = [...pods.map((pod) => inPod(leaf, pod)), ...nodesOf(leaf)];
+        expect(await probeAll(fromHub, toLeaf)).to.deep.equal([]);
+        expect(await probeAll(fromLeaf, toHub)).to.deep.equal([]);
+      }
+    });
+
+    it("carries traffic from leaf to leaf through the hub, by Services and by name", async () => {
+      const common = { namespace: "leaves" };
+      await Promise.all([
+        serve(hub, { ...common, name: "on-a", virtualNode: a.cluster.name }),
+        serve(hub, { ...common, name: "on-b", virtualNode: b.cluster.name }),
+        serve(hub, { ...common, name: "here" }),
+      ]);
+      const pods = await readyPods(hub, "leaves", 3);
+      for (const leaf of [a, b]) await reflected(leaf, ["on-a", "on-b", "here"]);
+      const targets = ["on-a", "on-b", "here"].map((name) => ({ name, host: name }));
+      expect(
+        await probeAll(
+          pods.map((pod) => inPod(hub, pod)),
+          targets,
+        ),
+      ).to.deep.equal([]);
+    });
+
+    it("takes it all down again", async () => {
+      await hub.kubectl(["delete", "deployments,services", "--all", "-n", "leaves"]);
+      await takeDown();
+    });
+
+    after(takeDown);
+
+    async function takeDown(): Promise<void> {
+      await stack?.destroy();
+      await stack?.remove();
+      stack = undefined;
+    }
+  });
+});
+
+function agents(lab: Lab, clusters: readonly LabCluster[]): Record<string, ProgramResource> {
+  return Object.fromEntries(
+    clusters.map((one) => [
+      one.cluster.name,
+      { type: "Agent", properties: { cluster: access(one), clusterId: one.cluster.name, image: lab.agentImage } },
+    ]),
+  );
+}
+
+function offloading(consumer: LabCluster, namespace: string, dependsOn = ["peering"]): ProgramResource {
+  return {
+    type: "NamespaceOffloading",
+    properties: { cluster: access(consumer), namespace, createNamespace: true },
+    dependsOn,
+  };
+}
+
+async function nodeStates(labs: readonly LabCluster[]): Promise<Map<string, Set<string>>> {
+  const all = labs.flatMap(({ cluster }) => cluster.nodes.map(({ netns = "" }) => netns));
+  return new Map(await Promise.all(all.map(async (netns) => [netns, await nodeState(netns)] as const)));
+}
+
+/** One server on each node, whose own the pod stays. */
+async function localPods({ cluster, client }: LabCluster): Promise<void> {
+  for (const { name } of cluster.nodes) {
+    const metadata = { name: `local-${name}`, namespace: "default", labels: { app: "local" } };
+    const spec = { nodeName: name, terminationGracePeriodSeconds: 0, containers: [serverContainer()] };
+    await client.apply(PodResource, { metadata, spec }, MANAGER);
+  }
+}
+
+/** A Service of one pod, on a virtual node or on an ordinary one. */
+async function serve(
+  { client }: LabCluster,
+  { namespace, name, virtualNode }: { namespace: string; name: string; virtualNode?: string },
+): Promise<void> {
+  const labels = { app: name };
+  const placement = virtualNode
+    ? { key: Labels.remoteClusterID, operator: "In", values: [virtualNode] }
+    : { key: Labels.type, operator: "NotIn", values: ["virtual-node"] };
+  const nodeAffinity = {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [placement] }] },
+  };
+  const deployment: Deployment = {
+    metadata: { name, namespace },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { terminationGracePeriodSeconds: 0, affinity: { nodeAffinity }, containers: [serverContainer()] },
+      },
+    },
+  };
+  const service: Service = {
+    metadata: { name, namespace },
+    spec: {
+      selector: labels,
+      ports: [
+        { name: "tcp", port: TCP_PORT },
+        { name: "udp", port: UDP_PORT, protocol: "UDP" },
+      ],
+    },
+  };
+  await client.apply(ServiceResource, service, MANAGER);
+  await client.apply(DeploymentResource, deployment, MANAGER);
+}
+
+function outerService(): Service["spec"] {
+  return {
+    type: "LoadBalancer",
+    selector: { app: "away" },
+    ports: [
+      { name: "tcp", port: TCP_PORT, nodePort: NODE_PORTS.tcp },
+      { name: "udp", port: UDP_PORT, nodePort: NODE_PORTS.udp, protocol: "UDP" },
+    ],
+  };
+}
+
+function readyPods(lab: LabCluster, namespace: string, count: number): Promise<Pod[]> {
+  return waitForPods(lab, namespace, `${count} pods Ready in ${namespace}`, (pods) =>
+    pods.length === count && pods.every((pod) => isReady(pod) && pod.status?.podIP) ? pods : undefined,
+  );
+}
+
+/** Waits until a leaf has the endpoints of all these Services of the hub. */
+async function reflected(leaf: LabCluster, names: readonly string[]): Promise<void> {
+  const { items } = await leaf.client.list(NamespaceResource);
+  const namespace = items.find(({ metadata }) => metadata?.name?.startsWith("leaves-"))?.metadata?.name ?? "";
+  await waitFor(
+    leaf.client,
+    EndpointSliceResource,
+    { namespace, timeoutMs: 30_000, what: `endpoints of ${names.join(", ")}` },
+    (slices) =>
+      names.every((name) =>
+        slices.some(
+          ({ metadata, endpoints }) =>
+            metadata?.labels?.["kubernetes.io/service-name"] === name &&
+            endpoints?.some(({ addresses, conditions }) => addresses.length > 0 && conditions?.ready !== false),
+        ),
+      ),
+  );
+}
+
+/** An IP of the cluster's for a host outside; resolves to the address that peers may ask for. */
+async function lend({ client }: LabCluster, name: string, ip: string, masquerade: boolean): Promise<string> {
+  const metadata = { name, namespace: "default" };
+  await client.apply(IPResource, IPResource.build({ metadata, spec: { ip, masquerade } }), MANAGER);
+  return waitFor(
+    client,
+    IPResource,
+    { namespace: "default", timeoutMs: 10_000, what: `an address lent to ${ip}` },
+    (ips) => ips.find((one) => one.metadata.name === name)?.status?.ip,
+  );
+}
+
+/** Plays the load balancer of a bare cluster: the gateway server's Service gets an address, and the first node answers for it. */
+async function lendGatewayAddress(leaf: LabCluster): Promise<void> {
+  const ip = beside(leaf, 245);
+  await inNode(leaf, ["ip", "address", "replace", `${ip}/32`, "dev", "eth0"]);
+  const { metadata } = await waitFor(
+    leaf.client,
+    ServiceResource,
+    { timeoutMs: 120_000, what: "the gateway server's Service" },
+    (services) => services.find(({ spec }) => spec?.type === "LoadBalancer"),
+  );
+  const { name = "", namespace } = metadata ?? {};
+  const status = { loadBalancer: { ingress: [{ ip }] } };
+  await leaf.client.mergePatch(ServiceResource, { name, namespace }, { status }, { subresource: "status" });
+}
+
+async function inNode({ cluster }: LabCluster, command: readonly string[]): Promise<void> {
+  await exec("nsenter", [`--net=/run/netns/${cluster.nodes[0]?.netns}`, ...command]);
+}
+
+async function configurationOf({ client }: LabCluster, peer: LabCluster) {
+  const { items } = await client.list(ConfigurationResource);
+  const found = items.find(({ metadata }) => metadata.labels?.[Labels.remoteClusterID] === peer.cluster.name);
+  if (!found) throw new Error(`cluster ${client.cluster}: no Configuration for ${peer.cluster.name}`);
+  return found;
+}
+
+/** Pods of a peer, by the addresses by which a cluster calls them. */
+async function podTargets(from: LabCluster, pods: readonly Pod[], peer?: LabCluster): Promise<Target[]> {
+  const configuration = peer
+    ? await configurationOf(from, peer)
+    : (await from.client.list(ConfigurationResource)).items[0];
+  if (!configuration) throw new Error(`cluster ${from.cluster.name} has no Configuration`);
+  return pods.map(({ metadata, status }) => ({
+    name: metadata?.name ?? "",
+    host: mapRemoteAddress(configuration, status?.podIP ?? ""),
+    answer: metadata?.name,
+  }));
+}
+
+function inPod(lab: LabCluster, { metadata }: Pod): Source {
+  return { lab, namespace: metadata?.namespace ?? "", pod: metadata?.name ?? "" };
+}
+
+function nodesOf({ cluster }: LabCluster): Source[] {
+  return cluster.nodes.map(({ netns = "" }) => ({ netns }));
+}
+
+async function probeAll(sources: readonly Source[], targets: readonly Target[]): Promise<string[]> {
+  return (await Promise.all(sources.map((source) => probe(source, targets)))).flat();
+}
