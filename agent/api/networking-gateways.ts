@@ -196,6 +196,8 @@ const connectionStatus = object({
   message: z.string().optional(),
   /** What makes the tunnel: `kernel` or `userspace`. */
   implementation: z.string().optional(),
+  /** Clients: where the server is looked for, "address:port". */
+  endpoint: z.string().optional(),
   /** The MTU that the gateway runs with, in bytes. */
   mtu: int64.optional(),
   /** Whether packets as large as the MTU pass. */

@@ -43,6 +43,7 @@ export class ConnectionReporter {
     private readonly current: () => Connection | undefined,
     private readonly observe: (connection: Connection) => void,
     private readonly logger: Logger,
+    private readonly endpoint: () => string | undefined = () => undefined,
   ) {}
 
   /** Makes the Connection if there is none; called once the peer is configured. */
@@ -126,6 +127,7 @@ export class ConnectionReporter {
       latency: { value: formatLatency(this.latency), timestamp },
       message: this.message ?? null,
       implementation: this.implementation ?? null,
+      endpoint: this.endpoint() ?? null,
       mtu: this.args.mtu,
       fullSizePackets: this.path ? PATH_STATES[this.path.state] : null,
     };

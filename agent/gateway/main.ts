@@ -46,6 +46,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     () => sources.connection,
     (c) => sources.observeConnection(c),
     logger,
+    () => endpoints?.endpoint,
   );
   const watch = new TunnelWatch({ run, args, tunnel, table, endpoints, peer, reporter, logger });
   const leadership = args.leaderElection ? new Leadership(client, args, logger, () => loop.trigger()) : undefined;

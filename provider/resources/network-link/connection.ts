@@ -3,6 +3,7 @@ import {
   ConnectionValue,
   DataKeys,
   FullSizePackets,
+  GatewayClientResource,
   PublicKeyResource,
   type Connection,
 } from "../../../agent/api/index.js";
@@ -43,7 +44,8 @@ export async function waitUntilConnected(
       namespace: end.namespace,
       labelSelector: remoteLabels(end),
       what: `the connection to ${end.remoteId} in the ${end.side}`,
-      judge: (connections) => judgeConnection(connections, { mtu: gateway.spec.mtu, statusBefore }),
+      judge: (connections) =>
+        judgeConnection(connections, { mtu: gateway.spec.mtu, port: portOf(gateway), statusBefore }),
       explain: (signal) => explainConnection(here, there, signal),
     });
   if (!isPatient) return wait(withLimit(progress, CONNECT_MS));
@@ -58,9 +60,12 @@ export async function waitUntilConnected(
 
 export function judgeConnection(
   [connection]: readonly Connection[],
-  { mtu, statusBefore }: { mtu?: number; statusBefore?: string } = {},
+  { mtu, port, statusBefore }: { mtu?: number; port?: number; statusBefore?: string } = {},
 ): Verdict<string> {
   if (!connection) return { waiting: "the gateway has not begun to connect" };
+  const { endpoint } = connection.status ?? {};
+  if (port !== undefined && endpoint !== undefined && !endpoint.endsWith(`:${port}`))
+    return { waiting: `the gateway still looks for the server at ${endpoint}` };
   const { value, message, latency, fullSizePackets, mtu: present } = connection.status ?? {};
   if (value === ConnectionValue.error) {
     return {
@@ -79,6 +84,11 @@ export function judgeConnection(
   if (fullSizePackets === FullSizePackets.lost || fullSizePackets === FullSizePackets.fragmented)
     return { failed: `mtu: ${message ?? "the MTU is too large"}` };
   return { done: value };
+}
+
+/** A client's: where it is to look for the server. */
+function portOf({ kind, spec }: Gateway): number | undefined {
+  return kind === GatewayClientResource.kind ? spec.endpoint?.port : undefined;
 }
 
 /** When the end's gateway last wrote that it is connected. */

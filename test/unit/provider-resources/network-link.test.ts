@@ -153,6 +153,7 @@ describe("NetworkLink", () => {
     expect(judgeConnection(connection({}), { mtu: 1480 })).to.deep.equal({ done: "Connected" });
     expect(judgeConnection(connection({ mtu: 1340 }), { mtu: 1480 })).to.have.property("waiting");
     expect(judgeConnection(connection({ fullSizePackets: undefined }))).to.have.property("waiting");
+    expect(judgeConnection(connection({ endpoint: "192.0.2.1:1" }), { port: 2 })).to.have.property("waiting");
     const lost = connection({ fullSizePackets: "Lost", message: "the MTU is too large: …" });
     expect(judgeConnection(lost)).to.have.property("failed").that.contains("mtu: the MTU is too large");
     const statusBefore = "2026-01-01T00:00:00Z";
