@@ -228,12 +228,16 @@ describe("custom resources on a real API server", function () {
     const id = { name: "columns", namespace };
     const spec = { type: "Server" as const, gatewayRef: { name: "gateway" } };
     await client.create(ConnectionResource, ConnectionResource.build({ metadata: id, spec }));
-    const status = { value: "Connected", latency: { value: "5ms" } };
+    const status = { value: "Connected", latency: { value: "5ms" }, implementation: "userspace", message: "fine" };
     await client.mergePatch(ConnectionResource, id, { status }, { subresource: "status", fieldManager });
     const kubectl = await ensureTool("kubectl");
     const args = ["--kubeconfig", server.kubeconfigPath, "get", "conn", id.name, "-n", namespace, "-o", "wide"];
     const [header = "", row = ""] = (await run(kubectl, args)).split("\n");
-    expect(header.split(/\s+/)).to.deep.equal(["NAME", "TYPE", "STATUS", "AGE", "LATENCY"]);
-    expect(row).to.match(/^columns\s+Server\s+Connected\s+\S+\s+5ms$/);
+    expect(header.split(/\s+/)).to.deep.equal([
+      ...["NAME", "TYPE", "STATUS", "AGE", "LATENCY"],
+      // Ours come after those of the specification.
+      ...["IMPLEMENTATION", "MESSAGE"],
+    ]);
+    expect(row).to.match(/^columns\s+Server\s+Connected\s+\S+\s+5ms\s+userspace\s+fine$/);
   });
 });
