@@ -1,5 +1,5 @@
 import https from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { messageOf, type Logger } from "../../runtime/index.js";
 import { deny, reviewOf, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 
@@ -15,6 +15,8 @@ export interface ServingCertificate {
 /** Answers admission reviews over HTTPS, each path by its handler. */
 export class WebhookServer {
   private readonly server: https.Server;
+  /** All of them: the server itself loses sight of one whose handshake has not ended. */
+  private readonly connections = new Set<Socket>();
   private certified = false;
 
   constructor(
@@ -29,6 +31,10 @@ export class WebhookServer {
     });
     // The API server keeps its connections: closing them under it would fail a request now and then.
     this.server.keepAliveTimeout = 180_000;
+    this.server.on("connection", (socket: Socket) => {
+      this.connections.add(socket);
+      socket.once("close", () => this.connections.delete(socket));
+    });
   }
 
   /** Whether clients can connect: there is a certificate. */
@@ -53,7 +59,7 @@ export class WebhookServer {
   async stop(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.server.close(() => resolve());
-      this.server.closeAllConnections();
+      for (const socket of this.connections) socket.destroy();
     });
   }
 
