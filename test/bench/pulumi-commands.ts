@@ -1,7 +1,7 @@
 import { atMost, figure, median, type Result } from "./result.js";
 import type { PulumiStack } from "../support/pulumi.js";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 
 /**
  * Wall-clock times of the CLI: up, a preview without changes, and destroy, each beside those of an empty program.
