@@ -4,6 +4,7 @@ export * from "./conditions.js";
 export * from "./controller.js";
 export * from "./core-resources.js";
 export * from "./event-recorder.js";
+export * from "./holder-lease.js";
 export * from "./informer.js";
 export * from "./join-streams.js";
 export * from "./kube-client.js";

@@ -1,38 +1,31 @@
-import type { Lease } from "kubernetes-types/coordination/v1";
 import { delay } from "./backoff.js";
-import { LeaseResource } from "./core-resources.js";
+import { HolderLease, LEASE_SECONDS, type HolderLeaseOptions } from "./holder-lease.js";
 import type { KubeClient } from "./kube-client.js";
-import { isConflict, messageOf } from "./kube-error.js";
+import { messageOf } from "./kube-error.js";
 import type { Logger } from "./logger.js";
 
-export interface LeaderElectionOptions {
-  namespace: string;
-  name: string;
-  /** Who we are: the pod's name. */
-  identity: string;
-  /** Seconds after which a silent holder is replaced. Default 15. */
-  leaseSeconds?: number;
-  /** Milliseconds between renewals, and between looks while another holds it. Default 2000. */
-  retryMs?: number;
+export interface LeaderElectionOptions extends HolderLeaseOptions {
   logger: Logger;
-  labels?: Record<string, string>;
 }
+
+/** Between renewals, and between looks while another holds it. */
+const RETRY_MS = 2_000;
+/** Silent for this long, a holder must stop, before anyone else may start. */
+const GIVE_UP_MS = (LEASE_SECONDS * 1000 * 2) / 3;
 
 /**
  * Takes a Lease before work that must not be done twice. The holder renews it every two seconds; if it cannot for two thirds of the
- * lease's time, it must stop, before anyone else may start.
+ * lease's time, it must stop.
  */
 export class LeaderElection {
   private held = false;
-  private observed?: { renewTime: string | undefined; holder: string | undefined; at: number };
+  private readonly lease: HolderLease;
 
   constructor(
-    private readonly client: KubeClient,
+    client: KubeClient,
     private readonly options: LeaderElectionOptions,
-  ) {}
-
-  get isLeader(): boolean {
-    return this.held;
+  ) {
+    this.lease = new HolderLease(client, options);
   }
 
   /** Waits until the lease is ours (or the signal aborts; then false), then renews in the background and calls onLost if it is lost. */
@@ -44,7 +37,7 @@ export class LeaderElection {
         void this.keep(signal, onLost);
         return true;
       }
-      await delay(this.retryMs, signal);
+      await delay(RETRY_MS, signal);
     }
     return false;
   }
@@ -53,33 +46,20 @@ export class LeaderElection {
   async release(): Promise<void> {
     if (!this.held) return;
     this.held = false;
-    const lease = await this.read();
-    if (lease?.spec?.holderIdentity !== this.options.identity) return;
-    await this.client.replace(LeaseResource, { ...lease, spec: { ...lease.spec, holderIdentity: "" } });
-  }
-
-  private get retryMs(): number {
-    return this.options.retryMs ?? 2_000;
-  }
-
-  private get leaseSeconds(): number {
-    return this.options.leaseSeconds ?? 15;
-  }
-
-  private read(signal?: AbortSignal): Promise<Lease | undefined> {
-    return this.client.get(LeaseResource, this.options, signal);
+    await this.lease.look();
+    await this.lease.release();
   }
 
   private async keep(signal: AbortSignal, onLost: () => void): Promise<void> {
     let renewed = Date.now();
     while (!signal.aborted && this.held) {
-      await delay(this.retryMs, signal);
+      await delay(RETRY_MS, signal);
       if (signal.aborted || !this.held) return;
       if (await this.tryTake(signal)) {
         renewed = Date.now();
         continue;
       }
-      if (Date.now() - renewed > (this.leaseSeconds * 1000 * 2) / 3) {
+      if (Date.now() - renewed > GIVE_UP_MS) {
         this.held = false;
         this.options.logger.warn({ lease: this.options.name }, "lost leadership");
         return onLost();
@@ -89,64 +69,14 @@ export class LeaderElection {
 
   private async tryTake(signal: AbortSignal): Promise<boolean> {
     try {
-      const lease = await this.read(signal);
-      if (!lease) {
-        await this.client.create(LeaseResource, this.fresh());
-        return true;
-      }
-      if (lease.spec?.holderIdentity !== this.options.identity && !this.isStale(lease)) return false;
-      await this.client.replace(LeaseResource, this.taken(lease));
-      return true;
+      await this.lease.look(signal);
+      const { holder, isOurs, isExpired } = this.lease;
+      if (holder !== undefined && !isOurs && !isExpired) return false;
+      return await this.lease.claim();
     } catch (error) {
-      if (!isConflict(error) && !signal.aborted) {
+      if (!signal.aborted)
         this.options.logger.debug({ lease: this.options.name, reason: messageOf(error) }, "lease not taken");
-      }
       return false;
     }
   }
-
-  /** Judged by our own clock from when we first saw the holder's last renewal, so clocks of two hosts need not agree. */
-  private isStale(lease: Lease): boolean {
-    const { holderIdentity: holder, renewTime } = lease.spec ?? {};
-    if (!holder) return true;
-    if (this.observed?.renewTime !== renewTime || this.observed?.holder !== holder) {
-      this.observed = { renewTime, holder, at: Date.now() };
-    }
-    return Date.now() - this.observed.at > (lease.spec?.leaseDurationSeconds ?? this.leaseSeconds) * 1000;
-  }
-
-  private fresh(): Lease {
-    const { name, namespace, identity, labels } = this.options;
-    const now = microTime();
-    return {
-      metadata: { name, namespace, labels },
-      spec: {
-        holderIdentity: identity,
-        leaseDurationSeconds: this.leaseSeconds,
-        acquireTime: now,
-        renewTime: now,
-        leaseTransitions: 0,
-      },
-    };
-  }
-
-  private taken(lease: Lease): Lease {
-    const ours = lease.spec?.holderIdentity === this.options.identity;
-    const now = microTime();
-    return {
-      ...lease,
-      spec: {
-        ...lease.spec,
-        holderIdentity: this.options.identity,
-        leaseDurationSeconds: this.leaseSeconds,
-        renewTime: now,
-        ...(ours ? {} : { acquireTime: now, leaseTransitions: (lease.spec?.leaseTransitions ?? 0) + 1 }),
-      },
-    };
-  }
-}
-
-/** The present time as Kubernetes' MicroTime. */
-export function microTime(date = new Date()): string {
-  return date.toISOString().replace("Z", "000Z");
 }

@@ -1,6 +1,7 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { Labels } from "../../api/labels.js";
 import {
+  HolderLease,
   Informer,
   PodResource,
   delay,
@@ -13,7 +14,6 @@ import type { GatewayArguments } from "../arguments.js";
 import { FIELD_MANAGER } from "../constants.js";
 import { HeartbeatListener, type SiblingState } from "./heartbeat-listener.js";
 import { HeartbeatServer } from "./heartbeat-server.js";
-import { HolderLease } from "./holder-lease.js";
 import { leaseName } from "./lease-name.js";
 
 /** How often the active replica renews its Lease, and the others look at it. */

@@ -1,5 +1,7 @@
 import type { Lease } from "kubernetes-types/coordination/v1";
-import { LeaseResource, isAlreadyExists, isConflict, microTime, type KubeClient } from "../../runtime/index.js";
+import { LeaseResource } from "./core-resources.js";
+import type { KubeClient } from "./kube-client.js";
+import { isAlreadyExists, isConflict } from "./kube-error.js";
 
 export interface HolderLeaseOptions {
   namespace: string;
@@ -8,13 +10,13 @@ export interface HolderLeaseOptions {
   identity: string;
 }
 
-/** A holder that has neither been heard nor renewed for this long is replaced. */
-const LEASE_SECONDS = 15;
+/** A holder that has not renewed for this long is replaced. */
+export const LEASE_SECONDS = 15;
 
-/** The Lease that says which replica serves: taken by compare-and-swap, so that one of several that try succeeds. */
+/** A Lease that says which of several works: taken by compare-and-swap, so that one of those that try succeeds. */
 export class HolderLease {
   private lease?: Lease;
-  private observed?: { renewTime?: string; at: number };
+  private observed?: { renewTime?: string; holder?: string; at: number };
 
   constructor(
     private readonly client: KubeClient,
@@ -70,8 +72,9 @@ export class HolderLease {
 
   private take(lease: Lease | undefined): void {
     this.lease = lease;
-    const renewTime = lease?.spec?.renewTime;
-    if (!this.observed || this.observed.renewTime !== renewTime) this.observed = { renewTime, at: Date.now() };
+    const { renewTime, holderIdentity: holder } = lease?.spec ?? {};
+    if (!this.observed || this.observed.renewTime !== renewTime || this.observed.holder !== holder)
+      this.observed = { renewTime, holder, at: Date.now() };
   }
 
   private claimed(present?: Lease): Lease["spec"] {
@@ -80,6 +83,7 @@ export class HolderLease {
     const { identity } = this.options;
     const isNew = holderIdentity !== identity;
     return {
+      ...present?.spec,
       holderIdentity: identity,
       leaseDurationSeconds: LEASE_SECONDS,
       renewTime: now,
@@ -87,4 +91,9 @@ export class HolderLease {
       leaseTransitions: present && isNew ? leaseTransitions + 1 : leaseTransitions,
     };
   }
+}
+
+/** The present time as Kubernetes' MicroTime. */
+export function microTime(date = new Date()): string {
+  return date.toISOString().replace("Z", "000Z");
 }
