@@ -75,7 +75,8 @@ export const Ports = {
   ipam: 6000,
   webhook: 9443,
   controllerMetrics: 8082,
-  controllerHealth: 8081,
+  /** Every role's own. */
+  health: 8081,
   gatewayMetrics: 8082,
   gatewayHealth: 8083,
   wireguardMetrics: 8084,
@@ -87,6 +88,9 @@ export const Ports = {
   virtualKubeletMetrics: 5872,
   metricAgent: 8443,
 } as const;
+
+/** Bytes of a WireGuard key, private or public. */
+export const WIREGUARD_KEY_LENGTH = 32;
 
 /** A slice's name and twelve digits make a label value of at most 63 characters. */
 export const RESOURCE_SLICE_NAME_MAX_LENGTH = 50;

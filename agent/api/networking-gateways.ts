@@ -223,9 +223,6 @@ export const ConnectionResource = defineResource({
   ],
 });
 
-/** Bytes of a WireGuard key, private or public. */
-export const WIREGUARD_KEY_LENGTH = 32;
-
 /** The 32 raw bytes of a WireGuard public key, as base64. */
 const publicKeySpec = object({
   // A pattern: rules in CEL are given such text decoded as the URL form of base64, and fail.

@@ -7,6 +7,7 @@ import {
   createLogger,
   messageOf,
 } from "../runtime/index.js";
+import { Ports } from "../api/names.js";
 import { setupAuthentication } from "./authentication/index.js";
 import { parseControllerArguments } from "./arguments.js";
 import type { ControllerContext, Startable } from "./context.js";
@@ -52,7 +53,7 @@ export async function runController(argv: string[], signal: AbortSignal): Promis
   const startables: Startable[] = areas.flatMap((setup) => setup(context));
   const webhooks = await startWebhooks(context);
   await context.informers.start();
-  const health = startHealthServer(() => webhooks.isReady());
+  const health = startHealthServer(() => webhooks.isReady(), Ports.health);
 
   const election = new LeaderElection(client, {
     namespace: config.namespace,

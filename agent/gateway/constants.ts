@@ -1,3 +1,5 @@
+import { Ports } from "../api/names.js";
+
 /** The tunnel's network device, the same in every gateway (network specification, §6). */
 export const TUNNEL_DEVICE = "liqo-tunnel";
 export const SERVER_ADDRESS = "169.254.18.1";
@@ -5,7 +7,7 @@ export const CLIENT_ADDRESS = "169.254.18.2";
 export const TUNNEL_PREFIX = 30;
 
 /** UDP port of the connection check (network specification, §7). */
-export const CONNECTION_CHECK_PORT = 12_345;
+export const CONNECTION_CHECK_PORT = Ports.connectionCheck;
 
 /** UDP port on which gateways tell each other how large a packet has arrived. */
 export const PATH_PROBE_PORT = 12_346;

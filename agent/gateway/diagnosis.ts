@@ -1,3 +1,4 @@
+import { CONNECTION_CHECK_PORT } from "./constants.js";
 import type { PathVerdict } from "./path-probe.js";
 
 /** What is known of a tunnel that does not answer. */
@@ -24,7 +25,7 @@ export interface Observations {
 export function explainSilence(seen: Observations): string {
   const { remoteClusterID: remote } = seen;
   if (seen.hasSession) {
-    return `the tunnel to ${remote} is up, but the other gateway does not answer the connection check (UDP port 12345 inside the tunnel): is its process running?`;
+    return `the tunnel to ${remote} is up, but the other gateway does not answer the connection check (UDP port ${CONNECTION_CHECK_PORT} inside the tunnel): is its process running?`;
   }
   return seen.mode === "client" ? explainClient(seen) : explainServer(seen);
 }

@@ -1,10 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Secret } from "kubernetes-types/core/v1";
-import { DataKeys } from "../api/names.js";
-
-/** WireGuard keys are this long. */
-const KEY_BYTES = 32;
+import { DataKeys, WIREGUARD_KEY_LENGTH } from "../api/names.js";
 
 /**
  * The gateway's private key as base64 text: from the watched Secret, so that a new key counts at once (the kubelet takes up to a minute to renew
@@ -25,6 +22,7 @@ export async function privateKeyOf(secret: Secret | undefined, keysFolder: strin
 }
 
 function checked(bytes: Buffer, what: string): string {
-  if (bytes.length !== KEY_BYTES) throw new Error(`${what}: must be ${KEY_BYTES} bytes, has ${bytes.length}`);
+  if (bytes.length !== WIREGUARD_KEY_LENGTH)
+    throw new Error(`${what}: must be ${WIREGUARD_KEY_LENGTH} bytes, has ${bytes.length}`);
   return bytes.toString("base64");
 }

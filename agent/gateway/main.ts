@@ -1,3 +1,4 @@
+import { Ports } from "../api/names.js";
 import { startHealthServer } from "../runtime/health.js";
 import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
 import { KubeClient, aborted, createLogger, delay } from "../runtime/index.js";
@@ -52,7 +53,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   const leadership = args.leaderElection ? new Leadership(client, args, logger, () => loop.trigger()) : undefined;
   let isReady = false;
 
-  const health = startHealthServer(() => isReady);
+  const health = startHealthServer(() => isReady, Ports.health);
   const [implementation] = await Promise.all([
     createTunnelDevice({
       run,

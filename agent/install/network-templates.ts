@@ -5,6 +5,7 @@ import {
   Names,
   NetworkResource,
   NetworkType,
+  Ports,
   WgGatewayClientResource,
   WgGatewayClientTemplateResource,
   WgGatewayServerResource,
@@ -130,8 +131,6 @@ const SELECTOR = {
 const LABELS = { ...SELECTOR, [Labels.remoteClusterID]: "{{ .ClusterID }}" };
 const RESOURCE_METADATA = { name: "gw-{{ .Name }}", namespace: "{{ .Namespace }}", labels: LABELS };
 const KEYS_VOLUME = "wireguard-keys";
-/** As agent/runtime/health.ts. */
-const HEALTH_PORT = 8081;
 
 function deployment(inputs: TemplateInputs, roleArguments: string[]): object {
   const { imagePullSecrets, gatewayReplicas = 1 } = inputs;
@@ -182,7 +181,7 @@ function container({ image, imagePullPolicy }: TemplateInputs, roleArguments: st
       { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
     ],
     // A standby counts for a rolling update once it could take over.
-    ...(hasStandby ? { readinessProbe: { httpGet: { path: "/readyz", port: HEALTH_PORT }, periodSeconds: 2 } } : {}),
+    ...(hasStandby ? { readinessProbe: { httpGet: { path: "/readyz", port: Ports.health }, periodSeconds: 2 } } : {}),
     // What it said last tells whoever looks at the pod why it ended.
     terminationMessagePolicy: "FallbackToLogsOnError",
     resources: { requests: { cpu: "20m", memory: "64Mi" } },

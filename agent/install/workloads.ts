@@ -44,15 +44,15 @@ function controllerContainer(inputs: InstallInputs): Container {
     env: [...podEnvironment(), { name: "AGENT_IMAGE", value: inputs.image }],
     ports: [
       { name: "webhook", containerPort: Ports.webhook },
-      { name: "healthz", containerPort: Ports.controllerHealth },
+      { name: "healthz", containerPort: Ports.health },
     ],
     readinessProbe: {
-      httpGet: { path: "/readyz", port: Ports.controllerHealth },
+      httpGet: { path: "/readyz", port: Ports.health },
       periodSeconds: 1,
       failureThreshold: 3,
     },
     livenessProbe: {
-      httpGet: { path: "/healthz", port: Ports.controllerHealth },
+      httpGet: { path: "/healthz", port: Ports.health },
       periodSeconds: 20,
       failureThreshold: 3,
     },

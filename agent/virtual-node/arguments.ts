@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-
+import { Ports } from "../api/names.js";
 import type { ReflectionPolicy } from "./reflection/reflected-metadata.js";
 
 /** How one kind is reflected; no workers: not at all. */
@@ -123,8 +123,8 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     podName: env["POD_NAME"] ?? `local-${process.pid}`,
     podNamespace,
     virtualNodeName: env["VIRTUALNODE_NAME"] ?? nodeName,
-    kubeletPort: port("kubelet-port", 10_250),
-    healthPort: port("health-port", 8081),
+    kubeletPort: port("kubelet-port", Ports.kubelet),
+    healthPort: port("health-port", Ports.health),
     apiServerPort: Number(env["KUBERNETES_SERVICE_PORT"] ?? 443),
   };
   if (problems.length > 0) throw new Error(problems.join("; "));

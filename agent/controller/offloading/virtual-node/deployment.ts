@@ -12,8 +12,6 @@ import {
 import { ownerReference } from "../../../runtime/index.js";
 import type { ControllerConfig } from "../../context.js";
 
-const HEALTH_PORT = 8081;
-
 /** What the virtual node's process is started from. What may change while it runs is not here: it reads that from its VirtualNode. */
 export interface VirtualKubeletInputs {
   virtualNode: VirtualNode;
@@ -115,8 +113,8 @@ function containerOf(inputs: VirtualKubeletInputs): Container {
     ],
     ports: [{ name: "kubelet", containerPort: Ports.kubelet, protocol: "TCP" }],
     // The kubelet's own API asks everyone for credentials, so health has a port of its own.
-    readinessProbe: { httpGet: { path: "/readyz", port: HEALTH_PORT }, periodSeconds: 1, failureThreshold: 3 },
-    livenessProbe: { httpGet: { path: "/healthz", port: HEALTH_PORT }, periodSeconds: 20, failureThreshold: 3 },
+    readinessProbe: { httpGet: { path: "/readyz", port: Ports.health }, periodSeconds: 1, failureThreshold: 3 },
+    livenessProbe: { httpGet: { path: "/healthz", port: Ports.health }, periodSeconds: 20, failureThreshold: 3 },
     ...(options.resources ? { resources: options.resources } : {}),
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -141,7 +139,7 @@ function argumentsOf({ virtualNode, options, config, localPodCIDRs }: VirtualKub
     `--foreign-kubeconfig-secret-name=${spec.kubeconfigSecretRef?.name ?? ""}`,
     `--create-node=${createsNode(virtualNode, options)}`,
     `--node-check-network=${checksNetwork}`,
-    `--health-port=${HEALTH_PORT}`,
+    `--health-port=${Ports.health}`,
     ...[...localPodCIDRs].sort().map((cidr) => `--local-podcidr=${cidr}`),
     ...reflectionArguments(options),
     ...(options.extraArgs ?? []),
