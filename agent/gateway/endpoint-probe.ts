@@ -1,5 +1,6 @@
 import dgram from "node:dgram";
 import { delay } from "../runtime/backoff.js";
+import { splitEndpoint } from "./endpoint-text.js";
 
 /** Hosts answer so about once a second, and WireGuard's own packets to the port use that up, too. */
 const TRIES = 12;
@@ -10,8 +11,7 @@ const TRY_MS = 200;
  * its peers.
  */
 export async function isPortRefused(endpoint: string): Promise<boolean> {
-  const separator = endpoint.lastIndexOf(":");
-  const [address, port] = [endpoint.slice(0, separator), Number(endpoint.slice(separator + 1))];
+  const { address, port } = splitEndpoint(endpoint);
   const socket = dgram.createSocket("udp4");
   const refused = new AbortController();
   socket.on("error", (error: NodeJS.ErrnoException) => {

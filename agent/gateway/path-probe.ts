@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { ipQuery, type Run } from "../net/index.js";
 import { delay } from "../runtime/backoff.js";
 import { PATH_PROBE_PORT, WIREGUARD_OVERHEAD } from "./constants.js";
+import { splitEndpoint } from "./endpoint-text.js";
 
 /** What is known of packets of the tunnel's full size. */
 export interface PathVerdict {
@@ -110,7 +111,7 @@ interface RouteAnswer {
 
 /** The largest packet that the tunnel can carry to an endpoint in one piece, from what the kernel knows of the way there. */
 export async function largestUnfragmented(run: Run, endpoint: string): Promise<number | undefined> {
-  const address = endpoint.slice(0, endpoint.lastIndexOf(":"));
+  const { address } = splitEndpoint(endpoint);
   if (isIP(address) !== 4) return undefined;
   const [route] = await ipQuery<RouteAnswer>(run, ["route", "get", address]);
   const [link] = route?.dev ? await ipQuery<{ mtu?: number }>(run, ["link", "show", "dev", route.dev]) : [];
