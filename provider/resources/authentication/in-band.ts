@@ -21,8 +21,7 @@ export async function inBandProxyUrl(progress: Progress, { consumer, provider }:
     waitFor<IP, string>(progress, {
       client: provider.client,
       type: IPResource,
-      namespace: provider.agentNamespace,
-      labelSelector: { [Labels.ipType]: IPType.apiServerProxy },
+      ...proxyAddressOf(provider),
       what: "the address of the provider's API server proxy",
       judge: ([ip]) => {
         if (ip?.status?.ip) return { done: ip.status.ip };
@@ -36,8 +35,7 @@ export async function inBandProxyUrl(progress: Progress, { consumer, provider }:
     waitFor<Configuration, Configuration>(progress, {
       client: consumer.client,
       type: ConfigurationResource,
-      namespace: consumer.namespace,
-      labelSelector: { [Labels.remoteClusterID]: provider.clusterId },
+      ...networkOf({ consumer, provider }),
       what: "the network between the clusters, which inBand needs",
       judge: ([found]) => {
         if (!found)
@@ -58,26 +56,29 @@ export async function presentProxyUrl(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const [ips, configurations] = await Promise.all([
-    ifVisible(
-      provider.client.list(IPResource, {
-        namespace: provider.agentNamespace,
-        labelSelector: { [Labels.ipType]: IPType.apiServerProxy },
-        signal,
-      }),
-    ),
-    ifVisible(
-      consumer.client.list(ConfigurationResource, {
-        namespace: consumer.namespace,
-        labelSelector: { [Labels.remoteClusterID]: provider.clusterId },
-        signal,
-      }),
-    ),
+    ifVisible(provider.client.list(IPResource, { ...proxyAddressOf(provider), signal })),
+    ifVisible(consumer.client.list(ConfigurationResource, { ...networkOf({ consumer, provider }), signal })),
   ]);
   const address = ips?.items[0]?.status?.ip;
   const configuration = configurations?.items[0];
   if (!address || !configuration) return undefined;
   const mapping = judgeMapping(configuration, configuration.metadata.generation ?? 0);
   return "done" in mapping ? urlOf(configuration, address) : undefined;
+}
+
+interface Selection {
+  namespace: string;
+  labelSelector: Record<string, string>;
+}
+
+/** The IP resource of the provider's proxy. */
+function proxyAddressOf({ agentNamespace }: Parties["provider"]): Selection {
+  return { namespace: agentNamespace, labelSelector: { [Labels.ipType]: IPType.apiServerProxy } };
+}
+
+/** The consumer's Configuration of the provider. */
+function networkOf({ consumer, provider }: Parties): Selection {
+  return { namespace: consumer.namespace, labelSelector: { [Labels.remoteClusterID]: provider.clusterId } };
 }
 
 function urlOf(configuration: Configuration, address: string): string {

@@ -93,9 +93,13 @@ function portOf({ kind, spec }: Gateway): number | undefined {
 
 /** When the end's gateway last wrote that it is connected. */
 export async function statusTime(end: LinkEnd, signal: AbortSignal): Promise<string | undefined> {
+  return (await presentConnection(end, signal))?.status?.latency?.timestamp;
+}
+
+async function presentConnection(end: LinkEnd, signal: AbortSignal): Promise<Connection | undefined> {
   const labelSelector = remoteLabels(end);
   const { items } = await end.client.list(ConnectionResource, { namespace: end.namespace, labelSelector, signal });
-  return items[0]?.status?.latency?.timestamp;
+  return items[0];
 }
 
 /** Why the two gateways do not hear each other: keys that do not match, pods that do not run, and what each of them says. */
@@ -112,9 +116,7 @@ async function explainConnection(here: TunnelEnd, there: TunnelEnd, signal: Abor
 }
 
 async function messageOfGateway(end: LinkEnd, signal: AbortSignal): Promise<string | undefined> {
-  const labelSelector = remoteLabels(end);
-  const { items } = await end.client.list(ConnectionResource, { namespace: end.namespace, labelSelector, signal });
-  const message = items[0]?.status?.message;
+  const message = (await presentConnection(end, signal))?.status?.message;
   return message && `the ${end.side}'s gateway says: ${message}`;
 }
 
