@@ -1,5 +1,6 @@
 import { VERSION } from "./version.js";
 import { serve } from "./server/serve.js";
+import { messageOf } from "../agent/runtime/kube-error.js";
 
 /** Engines kill a plugin one second after they asked it to end. */
 const DRAIN_MS = 900;
@@ -46,11 +47,10 @@ function endWithParent(stop: () => void): void {
 /** The SDK's runtime reports a component's failed child this way. Anything else is a fault of ours: said, without ending other calls. */
 async function endConstructs(error: unknown): Promise<void> {
   const { failPendingConstructs } = await import("./server/construct.js");
-  if (!failPendingConstructs(error))
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (!failPendingConstructs(error)) process.stderr.write(`${messageOf(error)}\n`);
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`pulumi-resource-liqo: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`pulumi-resource-liqo: ${messageOf(error)}\n`);
   process.exit(1);
 });

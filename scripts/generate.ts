@@ -8,6 +8,7 @@ import { registry } from "../provider/resources/index.js";
 import { packageSchema } from "../provider/schema/package-schema.js";
 import { VERSION } from "../provider/version.js";
 import { referencePage, type ReferenceSchema } from "./reference.js";
+import { messageOf } from "../agent/runtime/kube-error.js";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const run = promisify(execFile);
@@ -93,6 +94,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = 1;
 });

@@ -9,6 +9,7 @@ import { cacheFolder, sha256, sha256File } from "../../test/clusters/support/fil
 import { which } from "../../test/clusters/support/packages.js";
 import { lineProgress, type Progress } from "../../test/clusters/support/progress.js";
 import { baseLayer, BUNDLE_PATH, bundleLayer } from "./files.js";
+import { messageOf } from "../runtime/kube-error.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DOCKERFILE = join(ROOT, "agent/image/Dockerfile");
@@ -37,7 +38,7 @@ export async function buildAgentImage(options: AgentImageOptions = {}): Promise<
     try {
       return await buildWithDocker(bundle, progress);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       progress.note(`Docker could not build the agent's image, it is built from Debian's packages instead: ${reason}`);
     }
   }
@@ -72,7 +73,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   buildAgentImage().then(
     ({ archive }) => process.stdout.write(`${archive}\n`),
     (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.stderr.write(`${messageOf(error)}\n`);
       process.exitCode = 1;
     },
   );

@@ -1,4 +1,4 @@
-import { isUnreachable } from "../../agent/runtime/index.js";
+import { isUnreachable, messageOf } from "../../agent/runtime/index.js";
 import type { CallContext, ClusterArgs } from "../framework/index.js";
 import { findAgent } from "./agent.js";
 import type { Peer } from "./pair.js";
@@ -42,7 +42,7 @@ export async function openForDeletion(
   } catch (error) {
     if (!isUnreachable(error)) throw error;
     throw new Error(
-      `cluster: ${error instanceof Error ? error.message : ""}. If the cluster is gone for good, remove the resource from the state ` +
+      `cluster: ${messageOf(error)}. If the cluster is gone for good, remove the resource from the state ` +
         `(pulumi state delete URN)`,
       { cause: error },
     );

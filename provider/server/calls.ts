@@ -5,6 +5,7 @@ import type { CallContext, Severity } from "../framework/context.js";
 import type { ProviderConfig } from "../framework/provider-config.js";
 import type { EngineLog } from "./engine.js";
 import { Redaction } from "./redaction.js";
+import { messageOf } from "../../agent/runtime/kube-error.js";
 
 /** How long a hook may take to end by itself once its signal has aborted; the answer goes out then in any case. */
 const GRACE_MS = 400;
@@ -117,7 +118,7 @@ export class Call implements CallContext {
 
   private explain(error: unknown): string {
     const during = this.lastStatus === "" ? "" : ` during: ${this.lastStatus}`;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const isEcho = error instanceof OverdueError || message === this.endedBy || /abort|cancel/i.test(message);
     return `${this.endedBy}${during}${isEcho ? "" : ` (${message})`}`;
   }

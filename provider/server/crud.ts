@@ -5,6 +5,7 @@ import { secretPathsOf } from "../framework/validate.js";
 import type { Call } from "./calls.js";
 import { PartialFailure } from "./errors.js";
 import { SecretPaths, type Decoded, type Properties } from "./values.js";
+import { messageOf } from "../../agent/runtime/kube-error.js";
 
 /** What the engine keeps as a resource's state, and what in it is secret. */
 export interface State {
@@ -101,7 +102,7 @@ async function change(
     const partial = made;
     if (!partial) throw error;
     const state = stateOf(definition, inputs, { ...oldOutputs, ...partial.outputs });
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new PartialFailure(message, partial.id, state.properties, inputs.value, state.secrets);
   }
 }

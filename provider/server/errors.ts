@@ -3,6 +3,7 @@ import any from "google-protobuf/google/protobuf/any_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import rpcStatus from "@pulumi/pulumi/proto/status_pb.js";
 import { encode, type Properties, type SecretPaths } from "./values.js";
+import { messageOf } from "../../agent/runtime/kube-error.js";
 
 /** A resource that exists in part: the engine keeps it in state and calls Update next time. */
 export class PartialFailure extends Error {
@@ -45,7 +46,7 @@ export class CallError extends Error implements Pick<ServiceError, "code" | "det
 
 /** What gRPC is to answer for anything thrown: a message without a stack and without the secrets of the call. */
 export function toCallError(error: unknown, redact: (text: string) => string): CallError {
-  const message = redact(error instanceof Error ? error.message : String(error));
+  const message = redact(messageOf(error));
   const metadata = new Metadata();
   if (error instanceof PartialFailure) metadata.set("grpc-status-details-bin", details(error, message));
   const code = error instanceof StatusError ? error.code : Code.UNKNOWN;

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { BackendName, Cluster, ClusterStatus } from "./backend.js";
 import { clusterStatus, downClusters, getCluster, listClusters, loadImage, upClusters } from "./index.js";
 import { CNIS, KUBE_PROXY_MODES, type ClusterSpec, type Cni, type KubeProxyMode } from "./spec.js";
+import { messageOf } from "../../agent/runtime/kube-error.js";
 
 /** The test clusters' command line: `npm run clusters -- up|down|status|load-image|kubeconfig`. */
 
@@ -138,6 +139,6 @@ function print(text: string): void {
 }
 
 program.parseAsync().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = 1;
 });

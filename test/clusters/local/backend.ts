@@ -6,6 +6,7 @@ import { loadImages } from "./images.js";
 import { deadPrograms } from "./processes.js";
 import { readRecord, readRecords, toCluster, type ClusterRecord } from "./record.js";
 import { prepare, unreadyNodes, up } from "./up.js";
+import { messageOf } from "../../../agent/runtime/kube-error.js";
 
 /** Clusters as ordinary processes in network namespaces of this machine. */
 export const localBackend: Backend = {
@@ -43,7 +44,7 @@ async function problems(record: ClusterRecord): Promise<ClusterStatus["problems"
     const addons = (await unavailableAddons(api)).map((addon) => `${addon} is not available`);
     return [...dead, ...nodes, ...addons];
   } catch (error) {
-    return [...dead, `API server does not answer: ${error instanceof Error ? error.message : String(error)}`];
+    return [...dead, `API server does not answer: ${messageOf(error)}`];
   } finally {
     api.close();
   }

@@ -5,6 +5,7 @@ import { run } from "../support/exec.js";
 import { connect, type Api } from "./api.js";
 import { readRecord } from "./record.js";
 import { serviceRules } from "./service-rules.js";
+import { messageOf } from "../../../agent/runtime/kube-error.js";
 
 /**
  * Services of a cluster without kube-proxy, on the node in whose network namespace it runs: plain address translation for cluster
@@ -32,7 +33,7 @@ async function keepRules(cluster: string): Promise<never> {
       text = wanted;
       await nextChange(api, services.metadata.resourceVersion, slices.metadata.resourceVersion);
     } catch (error) {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.stderr.write(`${messageOf(error)}\n`);
       await delay(RETRY_MS);
     }
   }
