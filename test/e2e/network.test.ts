@@ -110,20 +110,7 @@ describe("network between two clusters from plain manifests", function () {
   it("carries traffic of nodes and of Services", async () => {
     const remote = await mapped(a, podsB[0]?.status?.podIP ?? "");
     for (const node of a.cluster.nodes) {
-      const answer = execFileSync(
-        "nsenter",
-        [
-          `--net=/run/netns/${node.netns}`,
-          "wget",
-          "-q",
-          "-T",
-          "5",
-          "-O",
-          "-",
-          `http://${remote}:${WEB_PORT}/index.html`,
-        ],
-        { encoding: "utf8" },
-      );
+      const answer = fetchFrom(node.netns, `http://${remote}:${WEB_PORT}/index.html`);
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
     await exposeRemote(remote);
@@ -133,20 +120,7 @@ describe("network between two clusters from plain manifests", function () {
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
     for (const node of a.cluster.nodes) {
-      const answer = execFileSync(
-        "nsenter",
-        [
-          `--net=/run/netns/${b.cluster.nodes[0]?.netns}`,
-          "wget",
-          "-q",
-          "-T",
-          "5",
-          "-O",
-          "-",
-          `http://${node.address}:31888/index.html`,
-        ],
-        { encoding: "utf8" },
-      );
+      const answer = fetchFrom(b.cluster.nodes[0]?.netns, `http://${node.address}:31888/index.html`);
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
   });
@@ -266,6 +240,12 @@ async function connected(lab: LabCluster): Promise<void> {
   await waitFor(lab.client, ConnectionResource, options, (connections) =>
     connections.some(({ status }) => status?.value === "Connected"),
   );
+}
+
+/** What a node's own network fetches, with all that its host rules do to it. */
+function fetchFrom(netns: string | undefined, url: string): string {
+  const wget = ["wget", "-q", "-T", "5", "-O", "-", url];
+  return execFileSync("nsenter", [`--net=/run/netns/${netns}`, ...wget], { encoding: "utf8" });
 }
 
 function leftOnNode(netns: string): string {

@@ -8,10 +8,11 @@ import {
   wireguardStatus,
   type WireGuardConfig,
 } from "../../../agent/gateway/wireguard.js";
+import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import { NftablesTable } from "../../../agent/net/index.js";
 import { call, echoServer } from "./support/echo.js";
 import { Namespace } from "./support/namespaces.js";
-import { TestNode, applyGateway, keyPair, startGateway } from "./support/site.js";
+import { TestNode, applyGateway, startGateway } from "./support/site.js";
 
 /*
  * Two clusters made of network namespaces, with equal pod ranges and even equal pod addresses; A has two nodes. The ranges
@@ -140,7 +141,7 @@ describe("data path between two clusters with equal pod ranges", function () {
   }
 
   async function connectTunnel(): Promise<void> {
-    const [keysA, keysB] = [keyPair(), keyPair()];
+    const [keysA, keysB] = [newKeyPair(), newKeyPair()];
     await configure(gatewayB, {
       privateKey: keysB.privateKey,
       listenPort: LISTEN_PORT,

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { yieldOwnAddress } from "../../../../agent/gateway/own-address.js";
 import { gatewayLinks, gatewayRouting } from "../../../../agent/gateway/routing.js";
 import { gatewayRuleset } from "../../../../agent/gateway/ruleset.js";
@@ -7,11 +6,6 @@ import { WIREGUARD_GO_ENVIRONMENT, createTunnelDevice } from "../../../../agent/
 import { NftablesTable, applyRouting, applyVxlan, type Run } from "../../../../agent/net/index.js";
 import { ensureTool } from "../../../clusters/index.js";
 import { Namespace, connect } from "./namespaces.js";
-
-export const keyPair = (): { privateKey: string; publicKey: string } => {
-  const privateKey = execFileSync("wg", ["genkey"], { encoding: "utf8" }).trim();
-  return { privateKey, publicKey: execFileSync("wg", ["pubkey"], { input: privateKey, encoding: "utf8" }).trim() };
-};
 
 /** A node with a bridge for its pods, which a CNI would make: everything that leaves the pods' network is masqueraded. */
 export class TestNode {
