@@ -111,6 +111,9 @@ const serverEndpoint = withRules(
 /** The active gateway pod: its address and its node. */
 export const internalEndpoint = object({ ip: ipv4.optional(), node: z.string().optional() });
 
+/** Of the key pair in use, base64: for those who may not read its Secret. */
+export const gatewayPublicKey = bytes.optional();
+
 /** `Accepted`: whether the gateway is made as its spec asks; the message begins with the field that stands in the way. */
 export const gatewayConditions = listMap(z.array(standardCondition), "type").optional();
 
@@ -129,6 +132,7 @@ const gatewayServerStatus = object({
   internalEndpoint: internalEndpoint.optional(),
   serverRef: objectReference.optional(),
   secretRef: objectReference.optional(),
+  publicKey: gatewayPublicKey,
   conditions: gatewayConditions,
 });
 
@@ -162,6 +166,7 @@ const gatewayClientSpec = object({
 const gatewayClientStatus = object({
   clientRef: objectReference.optional(),
   secretRef: objectReference.optional(),
+  publicKey: gatewayPublicKey,
   internalEndpoint: internalEndpoint.optional(),
   conditions: gatewayConditions,
 });

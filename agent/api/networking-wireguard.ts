@@ -5,7 +5,7 @@ import { AGE } from "./columns.js";
 import { defineResource, type ObjectOf } from "./definition.js";
 import { NETWORKING } from "./groups.js";
 import { Labels } from "./labels.js";
-import { endpointStatus, gatewayConditions, internalEndpoint } from "./networking-gateways.js";
+import { endpointStatus, gatewayConditions, gatewayPublicKey, internalEndpoint } from "./networking-gateways.js";
 import { embedded, embeddedMetadata, localReference, object, objectReference } from "./schema.js";
 
 const deploymentTemplate = object({
@@ -29,6 +29,7 @@ const wgGatewayServerSpec = object({
 
 const wgGatewayServerStatus = object({
   secretRef: objectReference.optional(),
+  publicKey: gatewayPublicKey,
   internalEndpoint: internalEndpoint.optional(),
   endpoint: endpointStatus.optional(),
   conditions: gatewayConditions,
@@ -54,6 +55,7 @@ const wgGatewayClientSpec = object({
 
 const wgGatewayClientStatus = object({
   secretRef: objectReference.optional(),
+  publicKey: gatewayPublicKey,
   internalEndpoint: internalEndpoint.optional(),
   conditions: gatewayConditions,
 });

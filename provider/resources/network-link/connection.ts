@@ -127,7 +127,7 @@ async function explainKeys(owner: TunnelEnd, holder: TunnelEnd, signal: AbortSig
   return `the ${holder.end.side}'s PublicKey is not the key of the ${owner.end.side}'s gateway`;
 }
 
-/** The public key of an end's own gateway, base64. Undefined when it is not there, or not to be seen. */
+/** The public key of an end's own gateway, base64: of its Secret, else, where that is not to be seen, as the gateway's status tells it. */
 export async function ownKey(
   { client, namespace }: LinkEnd,
   { status }: Pick<Gateway, "status">,
@@ -136,7 +136,7 @@ export async function ownKey(
   const { name, namespace: elsewhere } = status?.secretRef ?? {};
   if (!name) return undefined;
   const secret = await ifVisible(client.get(SecretResource, { name, namespace: elsewhere ?? namespace }, signal));
-  return secret?.data?.[DataKeys.publicKey];
+  return secret?.data?.[DataKeys.publicKey] ?? status?.publicKey;
 }
 
 async function heldKey(end: LinkEnd, signal: AbortSignal): Promise<string | undefined> {

@@ -12,7 +12,7 @@ import {
 } from "../../../agent/api/index.js";
 import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import { DeploymentResource, ownerReference, SecretResource, type ResourceType } from "../../../agent/runtime/index.js";
-import { waitFor, type Progress, type Verdict } from "../../waits/index.js";
+import { ifVisible, waitFor, type Progress, type Verdict } from "../../waits/index.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
 import { explainGateway } from "./explain.js";
@@ -129,11 +129,11 @@ export async function waitForPublicKey(
   gateway: Gateway,
 ): Promise<string> {
   const reference = await waitForKeys(progress, end, kind, gateway);
-  const secret = await end.client.get(SecretResource, reference, progress.signal);
-  const publicKey = secret?.data?.[DataKeys.publicKey];
+  const secret = await ifVisible(end.client.get(SecretResource, reference, progress.signal));
+  const publicKey = secret?.data?.[DataKeys.publicKey] ?? reference.publicKey;
   if (publicKey) return publicKey;
   throw new Error(
-    `cluster ${end.client.cluster}: Secret ${reference.namespace}/${reference.name} of the gateway ${kind} has no ${DataKeys.publicKey}`,
+    `cluster ${end.client.cluster}: Secret ${reference.namespace}/${reference.name} of the gateway ${kind} cannot be read, or has no ${DataKeys.publicKey}`,
   );
 }
 
@@ -150,23 +150,30 @@ export async function rotateKeys(
   return data.publicKey;
 }
 
+/** A gateway's key Secret, and the public part as the gateway's status tells it: some may not read the Secret. */
+interface KeyReference {
+  name: string;
+  namespace: string;
+  publicKey?: string;
+}
+
 function waitForKeys(
   progress: Progress,
   end: LinkEnd,
   kind: GatewayKind,
   gateway: Gateway,
-): Promise<{ name: string; namespace: string }> {
+): Promise<KeyReference> {
   const name = gateway.metadata.name ?? "";
-  return waitFor<Gateway, { name: string; namespace: string }>(progress, {
+  return waitFor<Gateway, KeyReference>(progress, {
     client: end.client,
     type: RESOURCES[kind],
     namespace: end.namespace,
     name,
     what: `the keys of the gateway ${kind} ${end.namespace}/${name}`,
     judge: ([current]) => {
-      const secret = current?.status?.secretRef;
-      return secret?.name
-        ? { done: { name: secret.name, namespace: secret.namespace ?? end.namespace } }
+      const { secretRef, publicKey } = current?.status ?? {};
+      return secretRef?.name
+        ? { done: { name: secretRef.name, namespace: secretRef.namespace ?? end.namespace, publicKey } }
         : { waiting: "they are not made yet" };
     },
     explain: (signal) => explainGateway(end, name, signal),

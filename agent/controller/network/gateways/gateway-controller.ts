@@ -288,11 +288,12 @@ async function copyStatus<G extends Gateway, W extends Workload>(
   if (!workload) return;
   const isOurs = type.kind === kinds.workload.kind;
   const { name, namespace, uid } = workload.metadata ?? {};
-  const { endpoint, internalEndpoint, secretRef } = workload.status ?? {};
+  const { endpoint, internalEndpoint, secretRef, publicKey } = workload.status ?? {};
   const status = {
     ...(endpoint && kinds.workloadRefField === "serverRef" ? { endpoint } : {}),
     ...(internalEndpoint ? { internalEndpoint } : {}),
     ...(secretRef ? { secretRef } : {}),
+    ...(publicKey ? { publicKey } : {}),
     // Of a kind that somebody else runs there is no more to say than that it was made.
     conditions: isOurs
       ? conditionsFrom(gateway, workload as W)

@@ -17,7 +17,12 @@ export type OwnTemplate = KubeObject & { spec?: GatewayTemplateSpec };
 
 /** What such a template makes: somebody else's controller runs it, and tells of it in these fields. */
 export type OwnWorkload = KubeObject & {
-  status?: { endpoint?: EndpointStatus; internalEndpoint?: InternalEndpoint; secretRef?: ObjectReference };
+  status?: {
+    endpoint?: EndpointStatus;
+    internalEndpoint?: InternalEndpoint;
+    secretRef?: ObjectReference;
+    publicKey?: string;
+  };
 };
 
 const SELECTOR = `${Labels.gatewayTemplate}=true`;

@@ -1,6 +1,7 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod, Secret } from "kubernetes-types/core/v1";
 import {
+  DataKeys,
   Finalizers,
   LabelValues,
   Labels,
@@ -212,7 +213,9 @@ export function workloadController<G extends Gateway, W extends Workload>(
     const status = {
       // What is not known at the moment stays as it was: a pod that restarts does not make others forget.
       ...workload.status,
-      ...(secret ? { secretRef: { name: secret.metadata?.name, namespace } } : {}),
+      ...(secret
+        ? { secretRef: { name: secret.metadata?.name, namespace }, publicKey: secret.data?.[DataKeys.publicKey] }
+        : {}),
       ...(internalEndpoint ? { internalEndpoint } : {}),
       // Without a pod nobody can tell the NodePort's node; otherwise no address is better than a former one.
       ...(service && (pod || endpoint) ? { endpoint } : {}),
