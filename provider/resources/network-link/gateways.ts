@@ -157,12 +157,7 @@ interface KeyReference {
   publicKey?: string;
 }
 
-function waitForKeys(
-  progress: Progress,
-  end: LinkEnd,
-  kind: GatewayKind,
-  gateway: Gateway,
-): Promise<KeyReference> {
+function waitForKeys(progress: Progress, end: LinkEnd, kind: GatewayKind, gateway: Gateway): Promise<KeyReference> {
   const name = gateway.metadata.name ?? "";
   return waitFor<Gateway, KeyReference>(progress, {
     client: end.client,
