@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AGE, column, conditionPath, wideColumn } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { AUTHENTICATION } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import { TenantResource, IdentityResource, ResourceSliceResource, RenewResource } from "./kinds.js";
 import { bytes, clusterID, dateTime, localReference, object, quantities, stringMap } from "./schema.js";
 import { immutable, withDefault } from "./schema-hints.js";
 
@@ -45,12 +46,8 @@ const tenantSpec = object({
 
 const tenantStatus = object({ tenantNamespace: z.string().optional(), authParams: authParams.optional() });
 
-export const TenantResource = defineResource({
-  ...AUTHENTICATION,
-  kind: "Tenant",
-  plural: "tenants",
+export const TenantDefinition = defineResource(TenantResource, {
   shortNames: ["tn"],
-  namespaced: true,
   spec: tenantSpec,
   status: tenantStatus,
   columns: [column("CONDITION", ".spec.tenantCondition"), AGE],
@@ -67,12 +64,8 @@ const identitySpec = object({
 
 const identityStatus = object({ kubeconfigSecretRef: localReference.optional() });
 
-export const IdentityResource = defineResource({
-  ...AUTHENTICATION,
-  kind: "Identity",
-  plural: "identities",
+export const IdentityDefinition = defineResource(IdentityResource, {
   shortNames: ["id"],
-  namespaced: true,
   spec: identitySpec,
   status: identityStatus,
   columns: [column("TYPE", ".spec.type"), wideColumn("KUBECONFIGSECRET", ".status.kubeconfigSecretRef.name"), AGE],
@@ -117,12 +110,8 @@ const resourceSliceStatus = object({
   nodeSelector: stringMap.optional(),
 });
 
-export const ResourceSliceResource = defineResource({
-  ...AUTHENTICATION,
-  kind: "ResourceSlice",
-  plural: "resourceslices",
+export const ResourceSliceDefinition = defineResource(ResourceSliceResource, {
   shortNames: ["rslice"],
-  namespaced: true,
   spec: resourceSliceSpec,
   status: resourceSliceStatus,
   columns: [
@@ -143,11 +132,7 @@ const renewSpec = object({
 
 const renewStatus = object({ authParams: authParams.optional() });
 
-export const RenewResource = defineResource({
-  ...AUTHENTICATION,
-  kind: "Renew",
-  plural: "renews",
-  namespaced: true,
+export const RenewDefinition = defineResource(RenewResource, {
   spec: renewSpec,
   status: renewStatus,
   columns: [AGE],
@@ -155,16 +140,16 @@ export const RenewResource = defineResource({
 
 export type AuthParams = z.infer<typeof authParams>;
 export type AwsConfig = z.infer<typeof awsConfig>;
-export type Tenant = ObjectOf<typeof TenantResource>;
+export type Tenant = CustomObject<TenantSpec, TenantStatus>;
 export type TenantSpec = z.infer<typeof tenantSpec>;
 export type TenantStatus = z.infer<typeof tenantStatus>;
 export type TenantCondition = z.infer<typeof tenantCondition>;
 export type AuthzPolicy = z.infer<typeof authzPolicy>;
-export type Identity = ObjectOf<typeof IdentityResource>;
+export type Identity = CustomObject<IdentitySpec, IdentityStatus>;
 export type IdentitySpec = z.infer<typeof identitySpec>;
 export type IdentityStatus = z.infer<typeof identityStatus>;
 export type IdentityType = z.infer<typeof identityType>;
-export type ResourceSlice = ObjectOf<typeof ResourceSliceResource>;
+export type ResourceSlice = CustomObject<ResourceSliceSpec, ResourceSliceStatus>;
 export type ResourceSliceSpec = z.infer<typeof resourceSliceSpec>;
 export type ResourceSliceStatus = z.infer<typeof resourceSliceStatus>;
 export type ResourceSliceCondition = z.infer<typeof sliceCondition>;
@@ -173,6 +158,6 @@ export type ResourceSliceConditionStatus = z.infer<typeof sliceConditionStatus>;
 export type StorageClassOffer = z.infer<typeof storageClassSchema>;
 export type IngressClassOffer = z.infer<typeof ingressClassSchema>;
 export type LoadBalancerClassOffer = z.infer<typeof loadBalancerClassSchema>;
-export type Renew = ObjectOf<typeof RenewResource>;
+export type Renew = CustomObject<RenewSpec, RenewStatus>;
 export type RenewSpec = z.infer<typeof renewSpec>;
 export type RenewStatus = z.infer<typeof renewStatus>;

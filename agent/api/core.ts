@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AGE, column, wideColumn } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { CORE } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import { ForeignClusterResource } from "./kinds.js";
 import { clusterID, dateTime, int64, object } from "./schema.js";
 import { immutable, withDefault, withRequiredDefault } from "./schema-hints.js";
 
@@ -46,19 +47,15 @@ const foreignClusterStatus = object({
   conditions: z.array(condition).optional(),
 });
 
-export const ForeignClusterResource = defineResource({
-  ...CORE,
-  kind: "ForeignCluster",
-  plural: "foreignclusters",
+export const ForeignClusterDefinition = defineResource(ForeignClusterResource, {
   shortNames: ["fc"],
-  namespaced: false,
   specRequired: true,
   spec: foreignClusterSpec,
   status: foreignClusterStatus,
   columns: [column("ROLE", ".status.role"), wideColumn("CLUSTERID", ".spec.clusterID"), AGE],
 });
 
-export type ForeignCluster = ObjectOf<typeof ForeignClusterResource>;
+export type ForeignCluster = CustomObject<ForeignClusterSpec, ForeignClusterStatus>;
 export type ForeignClusterSpec = z.infer<typeof foreignClusterSpec>;
 export type ForeignClusterStatus = z.infer<typeof foreignClusterStatus>;
 export type ForeignClusterRole = z.infer<typeof role>;

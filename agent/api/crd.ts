@@ -1,12 +1,16 @@
 import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
 import "./core.js";
 import "./authentication.js";
-import "./networking.js";
+import "./networking-configuration.js";
+import "./networking-gateways.js";
+import "./networking-wireguard.js";
+import "./networking-fabric.js";
+import "./networking-rules.js";
 import "./ipam.js";
 import "./offloading.js";
-import { definedResources } from "./definition.js";
+import { definitions } from "./definition.js";
 
 /** The CustomResourceDefinitions of all kinds. */
 export function crds(): CustomResourceDefinition[] {
-  return definedResources().map((resource) => resource.crd());
+  return definitions().map((definition) => definition.crd());
 }

@@ -1,8 +1,9 @@
 import type { ServiceSpec } from "kubernetes-types/core/v1";
 import { z } from "zod";
 import { AGE, column } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { IPAM } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import { NetworkResource, IPResource } from "./kinds.js";
 import { IPV4_CIDR_PATTERN } from "./cidr.js";
 import { cidr, embedded, embeddedMetadata, int64, ipv4, object, objectReference, standardCondition } from "./schema.js";
 import { immutable, listMap, withHint } from "./schema-hints.js";
@@ -19,12 +20,8 @@ const networkStatus = object({
   conditions: listMap(z.array(standardCondition), "type").optional(),
 });
 
-export const NetworkResource = defineResource({
-  ...IPAM,
-  kind: "Network",
-  plural: "networks",
+export const NetworkDefinition = defineResource(NetworkResource, {
   shortNames: ["net"],
-  namespaced: true,
   specRequired: true,
   spec: networkSpec,
   status: networkStatus,
@@ -49,11 +46,7 @@ const ipStatus = object({
   cidr: immutable(cidr, "CIDR field is immutable").optional(),
 });
 
-export const IPResource = defineResource({
-  ...IPAM,
-  kind: "IP",
-  plural: "ips",
-  namespaced: true,
+export const IPDefinition = defineResource(IPResource, {
   specRequired: true,
   spec: ipSpec,
   status: ipStatus,
@@ -65,9 +58,9 @@ export const IPResource = defineResource({
   ],
 });
 
-export type Network = ObjectOf<typeof NetworkResource>;
+export type Network = CustomObject<NetworkSpec, NetworkStatus>;
 export type NetworkSpec = z.infer<typeof networkSpec>;
 export type NetworkStatus = z.infer<typeof networkStatus>;
-export type IP = ObjectOf<typeof IPResource>;
+export type IP = CustomObject<IPSpec, IPStatus>;
 export type IPSpec = z.infer<typeof ipSpec>;
 export type IPStatus = z.infer<typeof ipStatus>;

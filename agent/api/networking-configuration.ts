@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { isCidr } from "./cidr.js";
 import { AGE, column, wideColumn } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { NETWORKING } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import { ConfigurationResource } from "./kinds.js";
 import { normalizeCidrs } from "./normalize-cidrs.js";
 import { object, standardCondition } from "./schema.js";
 import { describedAs, listMap } from "./schema-hints.js";
@@ -35,12 +36,8 @@ const configurationStatus = object({
   conditions: listMap(z.array(standardCondition), "type").optional(),
 });
 
-export const ConfigurationResource = defineResource({
-  ...NETWORKING,
-  kind: "Configuration",
-  plural: "configurations",
+export const ConfigurationDefinition = defineResource(ConfigurationResource, {
   shortNames: ["conf"],
-  namespaced: true,
   spec: configurationSpec,
   status: configurationStatus,
   columns: [
@@ -53,7 +50,7 @@ export const ConfigurationResource = defineResource({
   ],
 });
 
-export type Configuration = ObjectOf<typeof ConfigurationResource>;
+export type Configuration = CustomObject<ConfigurationSpec, ConfigurationStatus>;
 export type ConfigurationSpec = z.infer<typeof configurationSpec>;
 export type ConfigurationStatus = z.infer<typeof configurationStatus>;
 export type ClusterRanges = z.infer<typeof clusterRanges>;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AGE, column } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { NETWORKING } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import { InternalFabricResource, InternalNodeResource, GeneveTunnelResource } from "./kinds.js";
 import { cidr, int32, int64, ipv4, object, objectReference } from "./schema.js";
 
 const internalFabricSpec = object({
@@ -13,12 +14,8 @@ const internalFabricSpec = object({
   interface: object({ node: object({ name: z.string() }), gateway: object({ ip: ipv4 }) }),
 });
 
-export const InternalFabricResource = defineResource({
-  ...NETWORKING,
-  kind: "InternalFabric",
-  plural: "internalfabrics",
+export const InternalFabricDefinition = defineResource(InternalFabricResource, {
   shortNames: ["if", "ifabric"],
-  namespaced: true,
   specRequired: true,
   spec: internalFabricSpec,
   columns: [column("GATEWAY IP", ".spec.gatewayIP"), AGE],
@@ -33,12 +30,8 @@ const internalNodeStatus = object({
   nodeIP: object({ local: ipv4.optional(), remote: ipv4.optional() }).optional(),
 });
 
-export const InternalNodeResource = defineResource({
-  ...NETWORKING,
-  kind: "InternalNode",
-  plural: "internalnodes",
+export const InternalNodeDefinition = defineResource(InternalNodeResource, {
   shortNames: ["in", "inode"],
-  namespaced: false,
   specRequired: true,
   spec: internalNodeSpec,
   status: internalNodeStatus,
@@ -52,21 +45,17 @@ const geneveTunnelSpec = object({
   internalNodeRef: objectReference,
 });
 
-export const GeneveTunnelResource = defineResource({
-  ...NETWORKING,
-  kind: "GeneveTunnel",
-  plural: "genevetunnels",
+export const GeneveTunnelDefinition = defineResource(GeneveTunnelResource, {
   shortNames: ["gvtn"],
-  namespaced: true,
   specRequired: true,
   spec: geneveTunnelSpec,
   columns: [AGE],
 });
 
-export type InternalFabric = ObjectOf<typeof InternalFabricResource>;
+export type InternalFabric = CustomObject<InternalFabricSpec>;
 export type InternalFabricSpec = z.infer<typeof internalFabricSpec>;
-export type InternalNode = ObjectOf<typeof InternalNodeResource>;
+export type InternalNode = CustomObject<InternalNodeSpec, InternalNodeStatus>;
 export type InternalNodeSpec = z.infer<typeof internalNodeSpec>;
 export type InternalNodeStatus = z.infer<typeof internalNodeStatus>;
-export type GeneveTunnel = ObjectOf<typeof GeneveTunnelResource>;
+export type GeneveTunnel = CustomObject<GeneveTunnelSpec>;
 export type GeneveTunnelSpec = z.infer<typeof geneveTunnelSpec>;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AGE, column, wideColumn } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { NETWORKING } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import { GatewayServerResource, GatewayClientResource, ConnectionResource, PublicKeyResource } from "./kinds.js";
 import {
   bytes,
   dateTime,
@@ -136,12 +137,8 @@ const gatewayServerStatus = object({
   conditions: gatewayConditions,
 });
 
-export const GatewayServerResource = defineResource({
-  ...NETWORKING,
-  kind: "GatewayServer",
-  plural: "gatewayservers",
+export const GatewayServerDefinition = defineResource(GatewayServerResource, {
   shortNames: ["gws", "gwserver"],
-  namespaced: true,
   spec: gatewayServerSpec,
   status: gatewayServerStatus,
   columns: [
@@ -171,12 +168,8 @@ const gatewayClientStatus = object({
   conditions: gatewayConditions,
 });
 
-export const GatewayClientResource = defineResource({
-  ...NETWORKING,
-  kind: "GatewayClient",
-  plural: "gatewayclients",
+export const GatewayClientDefinition = defineResource(GatewayClientResource, {
   shortNames: ["gwc", "gwclient"],
-  namespaced: true,
   spec: gatewayClientSpec,
   status: gatewayClientStatus,
   columns: [
@@ -207,14 +200,13 @@ const connectionStatus = object({
   mtu: int64.optional(),
   /** Whether packets as large as the MTU pass. */
   fullSizePackets: z.string().optional(),
+  /** With which keys the peer was last heard, base64: this gateway's public key and the peer's. */
+  publicKey: z.string().optional(),
+  peerPublicKey: z.string().optional(),
 });
 
-export const ConnectionResource = defineResource({
-  ...NETWORKING,
-  kind: "Connection",
-  plural: "connections",
+export const ConnectionDefinition = defineResource(ConnectionResource, {
   shortNames: ["conn"],
-  namespaced: true,
   specRequired: true,
   spec: connectionSpec,
   status: connectionStatus,
@@ -234,36 +226,26 @@ const publicKeySpec = object({
   publicKey: withHint(bytes, { pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$" }).optional(),
 });
 
-export const PublicKeyResource = defineResource({
-  ...NETWORKING,
-  kind: "PublicKey",
-  plural: "publickeies",
+export const PublicKeyDefinition = defineResource(PublicKeyResource, {
   shortNames: ["pk", "pkies", "pkey"],
-  namespaced: true,
   spec: publicKeySpec,
   columns: [],
 });
 
-/** Whether packets of the tunnel's full size pass: yes, only in fragments, or not at all; unknown while the peer does not tell. */
-export const FullSizePackets = { pass: "Pass", fragmented: "Fragmented", lost: "Lost", unknown: "Unknown" } as const;
-
-/** The values of a Connection's status. */
-export const ConnectionValue = { connected: "Connected", connecting: "Connecting", error: "Error" } as const;
-
 export type GatewayServiceType = z.infer<typeof gatewayServiceType>;
-export type GatewayServer = ObjectOf<typeof GatewayServerResource>;
+export type GatewayServer = CustomObject<GatewayServerSpec, GatewayServerStatus>;
 export type GatewayServerSpec = z.infer<typeof gatewayServerSpec>;
 export type GatewayServerStatus = z.infer<typeof gatewayServerStatus>;
 export type GatewayServerEndpoint = z.infer<typeof serverEndpoint>;
 export type EndpointStatus = z.infer<typeof endpointStatus>;
 export type InternalEndpoint = z.infer<typeof internalEndpoint>;
-export type GatewayClient = ObjectOf<typeof GatewayClientResource>;
+export type GatewayClient = CustomObject<GatewayClientSpec, GatewayClientStatus>;
 export type GatewayClientSpec = z.infer<typeof gatewayClientSpec>;
 export type GatewayClientStatus = z.infer<typeof gatewayClientStatus>;
 export type GatewayClientEndpoint = z.infer<typeof clientEndpoint>;
-export type Connection = ObjectOf<typeof ConnectionResource>;
+export type Connection = CustomObject<ConnectionSpec, ConnectionStatus>;
 export type ConnectionSpec = z.infer<typeof connectionSpec>;
 export type ConnectionStatus = z.infer<typeof connectionStatus>;
 export type ConnectionType = z.infer<typeof connectionType>;
-export type PublicKey = ObjectOf<typeof PublicKeyResource>;
+export type PublicKey = CustomObject<PublicKeySpec>;
 export type PublicKeySpec = z.infer<typeof publicKeySpec>;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AGE } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { NETWORKING } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import { RouteConfigurationResource, FirewallConfigurationResource } from "./kinds.js";
 import { cidr, dateTime, int64, object, objectReference } from "./schema.js";
 import { listMap, withDefault, withHint } from "./schema-hints.js";
 
@@ -46,12 +47,8 @@ const routeConfigurationSpec = object({
   }).optional(),
 });
 
-export const RouteConfigurationResource = defineResource({
-  ...NETWORKING,
-  kind: "RouteConfiguration",
-  plural: "routeconfigurations",
+export const RouteConfigurationDefinition = defineResource(RouteConfigurationResource, {
   shortNames: ["rcnf", "rcnfg", "rcfg", "routecfg"],
-  namespaced: true,
   spec: routeConfigurationSpec,
   status: rulesStatus,
   columns: [AGE],
@@ -118,12 +115,8 @@ const firewallConfigurationSpec = object({
   table: object({ name: z.string(), family: tableFamily, chains: z.array(chain).optional() }),
 });
 
-export const FirewallConfigurationResource = defineResource({
-  ...NETWORKING,
-  kind: "FirewallConfiguration",
-  plural: "firewallconfigurations",
+export const FirewallConfigurationDefinition = defineResource(FirewallConfigurationResource, {
   shortNames: ["fw", "fwconfig", "fwcfg"],
-  namespaced: true,
   specRequired: true,
   spec: firewallConfigurationSpec,
   status: rulesStatus,
@@ -131,13 +124,13 @@ export const FirewallConfigurationResource = defineResource({
 });
 
 export type HostCondition = z.infer<typeof hostCondition>;
-export type RouteConfiguration = ObjectOf<typeof RouteConfigurationResource>;
+export type RouteConfiguration = CustomObject<RouteConfigurationSpec, FirewallConfigurationStatus>;
 export type RouteConfigurationSpec = z.infer<typeof routeConfigurationSpec>;
 export type RouteConfigurationStatus = z.infer<typeof rulesStatus>;
 export type RouteRule = z.infer<typeof routeRule>;
 export type Route = z.infer<typeof route>;
 export type RouteScope = z.infer<typeof routeScope>;
-export type FirewallConfiguration = ObjectOf<typeof FirewallConfigurationResource>;
+export type FirewallConfiguration = CustomObject<FirewallConfigurationSpec, FirewallConfigurationStatus>;
 export type FirewallConfigurationSpec = z.infer<typeof firewallConfigurationSpec>;
 export type FirewallConfigurationStatus = z.infer<typeof rulesStatus>;
 export type FirewallTable = FirewallConfigurationSpec["table"];

@@ -2,8 +2,14 @@ import type { DeploymentSpec } from "kubernetes-types/apps/v1";
 import type { ServiceSpec } from "kubernetes-types/core/v1";
 import { z } from "zod";
 import { AGE } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { NETWORKING } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import {
+  WgGatewayServerResource,
+  WgGatewayClientResource,
+  WgGatewayServerTemplateResource,
+  WgGatewayClientTemplateResource,
+} from "./kinds.js";
 import { Labels } from "./labels.js";
 import { endpointStatus, gatewayConditions, gatewayPublicKey, internalEndpoint } from "./networking-gateways.js";
 import { embedded, embeddedMetadata, localReference, object, objectReference } from "./schema.js";
@@ -35,12 +41,8 @@ const wgGatewayServerStatus = object({
   conditions: gatewayConditions,
 });
 
-export const WgGatewayServerResource = defineResource({
-  ...NETWORKING,
-  kind: "WgGatewayServer",
-  plural: "wggatewayservers",
+export const WgGatewayServerDefinition = defineResource(WgGatewayServerResource, {
   shortNames: ["wgs", "wggs"],
-  namespaced: true,
   specRequired: true,
   spec: wgGatewayServerSpec,
   status: wgGatewayServerStatus,
@@ -60,12 +62,8 @@ const wgGatewayClientStatus = object({
   conditions: gatewayConditions,
 });
 
-export const WgGatewayClientResource = defineResource({
-  ...NETWORKING,
-  kind: "WgGatewayClient",
-  plural: "wggatewayclients",
+export const WgGatewayClientDefinition = defineResource(WgGatewayClientResource, {
   shortNames: ["wgc", "wggc"],
-  namespaced: true,
   specRequired: true,
   spec: wgGatewayClientSpec,
   status: wgGatewayClientStatus,
@@ -82,34 +80,26 @@ const gatewayTemplateSpec = object({
 /** By this label the template kinds are found, so that users may bring their own. */
 const templateLabels = { [Labels.gatewayTemplate]: "true" };
 
-export const WgGatewayServerTemplateResource = defineResource({
-  ...NETWORKING,
-  kind: "WgGatewayServerTemplate",
-  plural: "wggatewayservertemplates",
+export const WgGatewayServerTemplateDefinition = defineResource(WgGatewayServerTemplateResource, {
   shortNames: ["wggst", "wgst"],
-  namespaced: true,
   labels: templateLabels,
   spec: gatewayTemplateSpec,
   columns: [AGE],
 });
 
-export const WgGatewayClientTemplateResource = defineResource({
-  ...NETWORKING,
-  kind: "WgGatewayClientTemplate",
-  plural: "wggatewayclienttemplates",
+export const WgGatewayClientTemplateDefinition = defineResource(WgGatewayClientTemplateResource, {
   shortNames: ["wggct", "wgct"],
-  namespaced: true,
   labels: templateLabels,
   spec: gatewayTemplateSpec,
   columns: [AGE],
 });
 
-export type WgGatewayServer = ObjectOf<typeof WgGatewayServerResource>;
+export type WgGatewayServer = CustomObject<WgGatewayServerSpec, WgGatewayServerStatus>;
 export type WgGatewayServerSpec = z.infer<typeof wgGatewayServerSpec>;
 export type WgGatewayServerStatus = z.infer<typeof wgGatewayServerStatus>;
-export type WgGatewayClient = ObjectOf<typeof WgGatewayClientResource>;
+export type WgGatewayClient = CustomObject<WgGatewayClientSpec, WgGatewayClientStatus>;
 export type WgGatewayClientSpec = z.infer<typeof wgGatewayClientSpec>;
 export type WgGatewayClientStatus = z.infer<typeof wgGatewayClientStatus>;
-export type WgGatewayServerTemplate = ObjectOf<typeof WgGatewayServerTemplateResource>;
-export type WgGatewayClientTemplate = ObjectOf<typeof WgGatewayClientTemplateResource>;
+export type WgGatewayServerTemplate = CustomObject<GatewayTemplateSpec>;
+export type WgGatewayClientTemplate = CustomObject<GatewayTemplateSpec>;
 export type GatewayTemplateSpec = z.infer<typeof gatewayTemplateSpec>;

@@ -1,5 +1,5 @@
-export * from "./networking-configuration.js";
-export * from "./networking-gateways.js";
-export * from "./networking-wireguard.js";
-export * from "./networking-fabric.js";
-export * from "./networking-rules.js";
+export type * from "./networking-configuration.js";
+export type * from "./networking-gateways.js";
+export type * from "./networking-wireguard.js";
+export type * from "./networking-fabric.js";
+export type * from "./networking-rules.js";

@@ -13,8 +13,17 @@ import type { Endpoint, EndpointPort } from "kubernetes-types/discovery/v1";
 import { z } from "zod";
 import { ingressClassSchema, loadBalancerClassSchema, storageClassSchema } from "./authentication.js";
 import { AGE, column, conditionPath, wideColumn } from "./columns.js";
-import { defineResource, type ObjectOf } from "./definition.js";
-import { OFFLOADING } from "./groups.js";
+import { defineResource } from "./definition.js";
+import type { CustomObject } from "./kind.js";
+import {
+  NamespaceMapResource,
+  NamespaceOffloadingResource,
+  QuotaResource,
+  ShadowPodResource,
+  ShadowEndpointSliceResource,
+  VirtualNodeResource,
+  VkOptionsTemplateResource,
+} from "./kinds.js";
 import {
   clusterID,
   dateTime,
@@ -40,12 +49,8 @@ const namespaceMapStatus = object({
     .optional(),
 });
 
-export const NamespaceMapResource = defineResource({
-  ...OFFLOADING,
-  kind: "NamespaceMap",
-  plural: "namespacemaps",
+export const NamespaceMapDefinition = defineResource(NamespaceMapResource, {
   shortNames: ["nm", "nsmap"],
-  namespaced: true,
   spec: namespaceMapSpec,
   status: namespaceMapStatus,
   columns: [column("LOCAL", ".metadata.labels.liqo\\.io/replication"), AGE],
@@ -79,12 +84,8 @@ const namespaceOffloadingStatus = object({
   observedGeneration: int64.optional(),
 });
 
-export const NamespaceOffloadingResource = defineResource({
-  ...OFFLOADING,
-  kind: "NamespaceOffloading",
-  plural: "namespaceoffloadings",
+export const NamespaceOffloadingDefinition = defineResource(NamespaceOffloadingResource, {
   shortNames: ["nso", "nsof", "nsoff", "nsoffloading"],
-  namespaced: true,
   specRequired: true,
   spec: namespaceOffloadingSpec,
   status: namespaceOffloadingStatus,
@@ -106,12 +107,8 @@ const quotaSpec = object({
   cordoned: z.boolean().optional(),
 });
 
-export const QuotaResource = defineResource({
-  ...OFFLOADING,
-  kind: "Quota",
-  plural: "quotas",
+export const QuotaDefinition = defineResource(QuotaResource, {
   shortNames: ["qt"],
-  namespaced: true,
   specRequired: true,
   spec: quotaSpec,
   columns: [
@@ -126,12 +123,8 @@ const podPhase = z.enum(["Pending", "Running", "Succeeded", "Failed", "Unknown"]
 const shadowPodSpec = object({ pod: embedded<PodSpec>().optional() });
 const shadowPodStatus = object({ phase: withDefault(podPhase, "Unknown") });
 
-export const ShadowPodResource = defineResource({
-  ...OFFLOADING,
-  kind: "ShadowPod",
-  plural: "shadowpods",
+export const ShadowPodDefinition = defineResource(ShadowPodResource, {
   shortNames: ["shp", "shpod"],
-  namespaced: true,
   spec: shadowPodSpec,
   status: shadowPodStatus,
   columns: [column("STATUS", ".status.phase"), AGE],
@@ -145,12 +138,8 @@ const shadowEndpointSliceSpec = object({
   }).optional(),
 });
 
-export const ShadowEndpointSliceResource = defineResource({
-  ...OFFLOADING,
-  kind: "ShadowEndpointSlice",
-  plural: "shadowendpointslices",
+export const ShadowEndpointSliceDefinition = defineResource(ShadowEndpointSliceResource, {
   shortNames: ["shes", "sheps", "seps"],
-  namespaced: true,
   spec: shadowEndpointSliceSpec,
   columns: [AGE],
 });
@@ -204,12 +193,8 @@ const virtualNodeCondition = object({
 
 const virtualNodeStatus = object({ conditions: z.array(virtualNodeCondition).optional() });
 
-export const VirtualNodeResource = defineResource({
-  ...OFFLOADING,
-  kind: "VirtualNode",
-  plural: "virtualnodes",
+export const VirtualNodeDefinition = defineResource(VirtualNodeResource, {
   shortNames: ["vn", "vnode", "virno", "vno"],
-  namespaced: true,
   spec: virtualNodeSpec,
   status: virtualNodeStatus,
   columns: [
@@ -245,44 +230,40 @@ const vkOptionsTemplateSpec = object({
   tolerations: z.array(embedded<Toleration>()).optional(),
 });
 
-export const VkOptionsTemplateResource = defineResource({
-  ...OFFLOADING,
-  kind: "VkOptionsTemplate",
-  plural: "vkoptionstemplates",
+export const VkOptionsTemplateDefinition = defineResource(VkOptionsTemplateResource, {
   shortNames: ["vkot", "vkopt"],
-  namespaced: true,
   specRequired: true,
   spec: vkOptionsTemplateSpec,
   columns: [AGE],
 });
 
-export type NamespaceMap = ObjectOf<typeof NamespaceMapResource>;
+export type NamespaceMap = CustomObject<NamespaceMapSpec, NamespaceMapStatus>;
 export type NamespaceMapSpec = z.infer<typeof namespaceMapSpec>;
 export type NamespaceMapStatus = z.infer<typeof namespaceMapStatus>;
 export type NamespaceMapPhase = z.infer<typeof namespaceMapPhase>;
-export type NamespaceOffloading = ObjectOf<typeof NamespaceOffloadingResource>;
+export type NamespaceOffloading = CustomObject<NamespaceOffloadingSpec, NamespaceOffloadingStatus>;
 export type NamespaceOffloadingSpec = z.infer<typeof namespaceOffloadingSpec>;
 export type NamespaceOffloadingStatus = z.infer<typeof namespaceOffloadingStatus>;
 export type NamespaceMappingStrategy = z.infer<typeof namespaceMappingStrategy>;
 export type PodOffloadingStrategy = z.infer<typeof podOffloadingStrategy>;
 export type OffloadingPhase = z.infer<typeof offloadingPhase>;
 export type RemoteNamespaceCondition = z.infer<typeof remoteNamespaceCondition>;
-export type Quota = ObjectOf<typeof QuotaResource>;
+export type Quota = CustomObject<QuotaSpec>;
 export type QuotaSpec = z.infer<typeof quotaSpec>;
 export type LimitsEnforcement = z.infer<typeof limitsEnforcement>;
-export type ShadowPod = ObjectOf<typeof ShadowPodResource>;
+export type ShadowPod = CustomObject<ShadowPodSpec, ShadowPodStatus>;
 export type ShadowPodSpec = z.infer<typeof shadowPodSpec>;
 export type ShadowPodStatus = z.infer<typeof shadowPodStatus>;
 export type PodPhase = z.infer<typeof podPhase>;
-export type ShadowEndpointSlice = ObjectOf<typeof ShadowEndpointSliceResource>;
+export type ShadowEndpointSlice = CustomObject<ShadowEndpointSliceSpec>;
 export type ShadowEndpointSliceSpec = z.infer<typeof shadowEndpointSliceSpec>;
 export type OffloadingPatch = z.infer<typeof offloadingPatch>;
-export type VirtualNode = ObjectOf<typeof VirtualNodeResource>;
+export type VirtualNode = CustomObject<VirtualNodeSpec, VirtualNodeStatus>;
 export type VirtualNodeSpec = z.infer<typeof virtualNodeSpec>;
 export type VirtualNodeStatus = z.infer<typeof virtualNodeStatus>;
 export type VirtualNodeCondition = z.infer<typeof virtualNodeCondition>;
 export type VirtualNodeConditionType = z.infer<typeof virtualNodeConditionType>;
 export type VirtualNodeConditionStatus = z.infer<typeof virtualNodeConditionStatus>;
-export type VkOptionsTemplate = ObjectOf<typeof VkOptionsTemplateResource>;
+export type VkOptionsTemplate = CustomObject<VkOptionsTemplateSpec>;
 export type VkOptionsTemplateSpec = z.infer<typeof vkOptionsTemplateSpec>;
 export type ReflectionType = z.infer<typeof reflectionType>;

@@ -1,5 +1,4 @@
-import "../api/index.js";
-import { definedResources } from "../api/definition.js";
+import { definedResources } from "../api/index.js";
 import * as core from "../runtime/core-resources.js";
 import { apiVersionOf, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
 

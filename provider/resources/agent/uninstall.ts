@@ -1,5 +1,4 @@
-import { definedResources } from "../../../agent/api/definition.js";
-import "../../../agent/api/index.js";
+import { definedResources } from "../../../agent/api/index.js";
 import { Labels } from "../../../agent/api/labels.js";
 import { Names } from "../../../agent/api/names.js";
 import type { InstallInputs } from "../../../agent/install/inputs.js";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
+import { crds } from "../../../agent/api/crd.js";
 import {
   ConfigurationResource,
   ConnectionResource,
-  crds,
   FirewallConfigurationResource,
   ForeignClusterResource,
   GatewayServerResource,
@@ -17,6 +17,7 @@ import {
   VirtualNodeResource,
   WgGatewayServerTemplateResource,
 } from "../../../agent/api/index.js";
+import { ConfigurationDefinition } from "../../../agent/api/networking-configuration.js";
 import { CustomResourceDefinitionResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
 import { ensureTool } from "../../clusters/components/ensure.js";
 import { run } from "../../clusters/support/exec.js";
@@ -71,7 +72,7 @@ describe("custom resources on a real API server", function () {
       await server.client.apply(ConfigurationResource, manifest, { fieldManager });
       const stored = await server.client.get(ConfigurationResource, { name, namespace });
       expect(stored?.spec.remote?.cidr?.pod).to.deep.equal(pod);
-      expect(ConfigurationResource.parse(stored).spec.remote?.cidr?.pod).to.deep.equal([pod].flat());
+      expect(ConfigurationDefinition.parse(stored).spec.remote?.cidr?.pod).to.deep.equal([pod].flat());
     }
   });
 

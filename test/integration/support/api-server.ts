@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { crds } from "../../../agent/api/index.js";
+import { crds } from "../../../agent/api/crd.js";
 import { KubeClient } from "../../../agent/runtime/index.js";
 import { ensureTool, ensureTools } from "../../clusters/components/ensure.js";
 import { until } from "../../clusters/support/wait.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
-import { crds } from "../../../agent/api/index.js";
+import { crds } from "../../../agent/api/crd.js";
 
 type Schema = Record<string, unknown>;
 

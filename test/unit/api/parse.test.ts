@@ -1,12 +1,14 @@
 import { expect } from "chai";
+import { ResourceSliceDefinition, TenantDefinition } from "../../../agent/api/authentication.js";
+import { ForeignClusterDefinition } from "../../../agent/api/core.js";
 import {
   ConfigurationResource,
   ForeignClusterResource,
   isClusterID,
   normalizeCidrs,
-  ResourceSliceResource,
   TenantResource,
 } from "../../../agent/api/index.js";
+import { ConfigurationDefinition } from "../../../agent/api/networking-configuration.js";
 
 const slice = (parts: Record<string, unknown>) => ({
   apiVersion: "authentication.liqo.io/v1beta1",
@@ -17,7 +19,7 @@ const slice = (parts: Record<string, unknown>) => ({
 
 describe("parsing of custom resources", () => {
   it("keeps fields it does not know, and takes null as absent", () => {
-    const parsed = ResourceSliceResource.parse(
+    const parsed = ResourceSliceDefinition.parse(
       slice({
         metadata: { name: "s", namespace: "ns", creationTimestamp: null, labels: { a: "b" } },
         spec: { class: null, resources: { cpu: 20, memory: "8Gi" }, newField: { a: 1 } },
@@ -34,25 +36,25 @@ describe("parsing of custom resources", () => {
 
   it("gives an absent spec as an empty one where nothing in it is required", () => {
     const { apiVersion, kind } = TenantResource;
-    expect(TenantResource.parse({ apiVersion, kind, metadata: { name: "t" } }).spec).to.deep.equal({});
+    expect(TenantDefinition.parse({ apiVersion, kind, metadata: { name: "t" } }).spec).to.deep.equal({});
   });
 
   it("names kind, object and the path of every wrong property", () => {
     const wrong = slice({ spec: { class: 1, resources: { "nvidia.com/gpu": "many" } }, status: { conditions: [{}] } });
-    expect(() => ResourceSliceResource.parse(wrong))
+    expect(() => ResourceSliceDefinition.parse(wrong))
       .to.throw("ResourceSlice ns/s is not valid: ")
       .with.property("message")
       .that.includes("spec.class: ")
       .and.includes('spec.resources["nvidia.com/gpu"]: must be a quantity')
       .and.includes("status.conditions[0].type: ");
     const { apiVersion, kind } = ForeignClusterResource;
-    expect(() => ForeignClusterResource.parse({ apiVersion, kind, metadata: { name: "f" } })).to.throw(
+    expect(() => ForeignClusterDefinition.parse({ apiVersion, kind, metadata: { name: "f" } })).to.throw(
       "ForeignCluster f is not valid: spec: ",
     );
-    expect(() => ForeignClusterResource.parse(slice({ spec: {} }))).to.throw(
+    expect(() => ForeignClusterDefinition.parse(slice({ spec: {} }))).to.throw(
       "ForeignCluster ns/s is not valid: apiVersion: ",
     );
-    expect(() => ForeignClusterResource.parse(undefined)).to.throw(
+    expect(() => ForeignClusterDefinition.parse(undefined)).to.throw(
       "ForeignCluster (without name) is not valid: (the object): ",
     );
   });
@@ -60,7 +62,7 @@ describe("parsing of custom resources", () => {
   it("normalises ranges to lists", () => {
     const { apiVersion, kind } = ConfigurationResource;
     const parse = (pod: unknown) =>
-      ConfigurationResource.parse({ apiVersion, kind, metadata: { name: "c" }, spec: { remote: { cidr: { pod } } } });
+      ConfigurationDefinition.parse({ apiVersion, kind, metadata: { name: "c" }, spec: { remote: { cidr: { pod } } } });
     expect(parse("10.0.0.0/16").spec.remote?.cidr?.pod).to.deep.equal(["10.0.0.0/16"]);
     expect(parse(["10.0.0.0/16", "10.1.0.0/16"]).spec.remote?.cidr?.pod).to.have.length(2);
     expect(() => parse("10.0.0.0/99")).to.throw(

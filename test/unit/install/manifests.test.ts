@@ -4,7 +4,8 @@ import type { ClusterRole, ClusterRoleBinding, PolicyRule } from "kubernetes-typ
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import { agentManifests, resourceTypeOf, type InstallInputs } from "../../../agent/install/index.js";
 import { parseProxyArguments } from "../../../agent/proxy/arguments.js";
-import { crds, Names } from "../../../agent/api/index.js";
+import { crds } from "../../../agent/api/crd.js";
+import { Names } from "../../../agent/api/index.js";
 
 const INPUTS: InstallInputs = {
   clusterId: "one",
