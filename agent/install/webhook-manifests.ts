@@ -24,7 +24,7 @@ import {
   VirtualNodeResource,
 } from "../api/index.js";
 import { WebhookPaths } from "../controller/webhooks/paths.js";
-import { PodResource } from "../runtime/core-resources.js";
+import { DaemonSetResource, PodResource } from "../runtime/core-resources.js";
 import type { ResourceType } from "../runtime/resource-type.js";
 
 export interface WebhookInputs {
@@ -98,7 +98,7 @@ export function webhookManifests(
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "MutatingWebhookConfiguration",
       metadata,
-      webhooks: [podWebhook(inputs), ...MUTATING.map((rule) => webhook(inputs, rule))],
+      webhooks: [podWebhook(inputs), daemonSetWebhook(inputs), ...MUTATING.map((rule) => webhook(inputs, rule))],
     },
     {
       apiVersion: "admissionregistration.k8s.io/v1",
@@ -141,6 +141,12 @@ function podWebhook(inputs: WebhookInputs): MutatingWebhook {
       ],
     },
   };
+}
+
+/** All DaemonSets, those of the cluster's own system before all; none of them must wait for the agent. */
+function daemonSetWebhook(inputs: WebhookInputs): MutatingWebhook {
+  const rule = { name: "daemonset.mutate.liqo.io", path: WebhookPaths.daemonSets, type: DaemonSetResource };
+  return { ...webhook(inputs, { ...rule, skippable: true }), failurePolicy: "Ignore", timeoutSeconds: 2 };
 }
 
 function webhook(inputs: WebhookInputs, rule: WebhookRule): MutatingWebhook & ValidatingWebhook {

@@ -201,7 +201,7 @@ export class KubeClient {
     type: ResourceType<T>,
     id: ObjectName,
     operations: readonly { op: string; path: string; value?: unknown; from?: string }[],
-    options: WriteOptions & { subresource?: "status" } = {},
+    options: WriteOptions & { subresource?: "status" | "resize" | "ephemeralcontainers" } = {},
   ): Promise<T> {
     const path = withQuery(objectPath(type, id, options.subresource), dryRun(options));
     return this.json<T>("PATCH", path, {

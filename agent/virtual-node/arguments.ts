@@ -29,6 +29,14 @@ export interface VirtualNodeConfig {
   apiServerSupport: boolean;
   /** By reflected kind, where it differs from the default. */
   reflection: Record<string, ReflectionSettings>;
+  /** Keys that stay here, of whatever is reflected; the VirtualNode may name more. */
+  labelsNotReflected: string[];
+  annotationsNotReflected: string[];
+  /** Of the Node, beneath those that the VirtualNode names. */
+  nodeExtraLabels: Record<string, string>;
+  nodeExtraAnnotations: Record<string, string>;
+  /** Where metrics are served, "host:port" or ":port"; absent: nowhere. */
+  metricsAddress?: string;
   podName: string;
   podNamespace: string;
   virtualNodeName: string;
@@ -52,6 +60,15 @@ const KNOWN = [
   "enable-apiserver-support",
   "kubelet-port",
   "health-port",
+  "metrics-address",
+];
+/** Arguments that may be given several times. */
+const LISTS = [
+  "local-podcidr",
+  "label-not-reflected",
+  "annotation-not-reflected",
+  "node-extra-labels",
+  "node-extra-annotations",
 ];
 /** Kinds whose reflection may be configured. */
 const REFLECTED = ["service", "endpointslice", "ingress", "configmap", "secret", "event"];
@@ -72,7 +89,9 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     allowPositionals: true,
     options: {
       ...Object.fromEntries([...KNOWN, ...REFLECTED.flatMap(reflectionArguments)].map((name) => [name, TEXT])),
-      "local-podcidr": { ...TEXT, multiple: true },
+      // Also without a value, as Liqo's options write it.
+      "metrics-enabled": { type: "boolean" },
+      ...Object.fromEntries(LISTS.map((name) => [name, { ...TEXT, multiple: true }])),
     },
   });
   const problems: string[] = [];
@@ -105,6 +124,14 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     if (!REFLECTION_TYPES.includes(type)) problems.push(`--${typeName}: not one of ${REFLECTION_TYPES.join(", ")}`);
     return { workers, policy: type === "AllowList" ? "AllowList" : "DenyList" };
   };
+  const map = (name: string): Record<string, string> => {
+    const entries = textsOf(values[name]).map((entry): [string, string] => {
+      const equals = entry.indexOf("=");
+      if (equals <= 0) problems.push(`--${name}: ${JSON.stringify(entry)} is not of the form key=value`);
+      return [entry.slice(0, equals), entry.slice(equals + 1)];
+    });
+    return Object.fromEntries(entries);
+  };
   const podNamespace = env["POD_NAMESPACE"] ?? text("tenant-namespace");
   const nodeName = required(text("nodename"), "--nodename");
   const config: VirtualNodeConfig = {
@@ -120,6 +147,13 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     localPodCidrs: listOf(values["local-podcidr"]),
     apiServerSupport: flag("enable-apiserver-support", true),
     reflection: Object.fromEntries(REFLECTED.map((kind) => [kind, settings(kind)])),
+    labelsNotReflected: listOf(values["label-not-reflected"]),
+    annotationsNotReflected: listOf(values["annotation-not-reflected"]),
+    nodeExtraLabels: map("node-extra-labels"),
+    nodeExtraAnnotations: map("node-extra-annotations"),
+    ...(flag("metrics-enabled", false)
+      ? { metricsAddress: text("metrics-address") || `:${Ports.virtualKubeletMetrics}` }
+      : {}),
     podName: env["POD_NAME"] ?? `local-${process.pid}`,
     podNamespace,
     virtualNodeName: env["VIRTUALNODE_NAME"] ?? nodeName,
@@ -135,10 +169,13 @@ function reflectionArguments(kind: string): string[] {
   return [`${kind}-reflection-workers`, `${kind}-reflection-type`];
 }
 
+function textsOf(value: unknown): string[] {
+  const list: unknown[] = Array.isArray(value) ? value : [];
+  return list.filter((item): item is string => typeof item === "string");
+}
+
 function listOf(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : [];
-  return list
-    .filter((item): item is string => typeof item === "string")
+  return textsOf(value)
     .flatMap((item) => item.split(","))
     .map((item) => item.trim())
     .filter((item) => item !== "");

@@ -1,6 +1,7 @@
 import type { EventRecorder, KubeClient, Logger } from "../runtime/index.js";
 import type { VirtualNodeConfig } from "./arguments.js";
 import type { LiveState } from "./peer/live-state.js";
+import type { ReflectionCounters } from "./reflection/reflection-counters.js";
 
 /** What every part of a virtual node is built from. */
 export interface VirtualNodeContext {
@@ -11,6 +12,7 @@ export interface VirtualNodeContext {
   remote: KubeClient;
   state: LiveState;
   recorder: EventRecorder;
+  counters: ReflectionCounters;
   logger: Logger;
 }
 

@@ -11,6 +11,7 @@ import { startHealthServer } from "../runtime/health.js";
 import { parseVirtualNodeArguments, type VirtualNodeConfig } from "./arguments.js";
 import { LiveState } from "./peer/live-state.js";
 import { RemoteConnection } from "./peer/remote-connection.js";
+import { ReflectionCounters } from "./reflection/reflection-counters.js";
 import { startVirtualNode } from "./virtual-node.js";
 
 /**
@@ -54,16 +55,29 @@ export async function runVirtualNodeOf(
   };
   if (remote && (await election.acquire(ended.signal, onLost))) {
     const recorder = new EventRecorder(local, "liqo-virtual-kubelet", logger);
-    const context = { config, local, remote, state, recorder, logger };
+    const counters = new ReflectionCounters();
+    const metrics = await metricsServer(config, counters);
+    const context = { config, local, remote, state, recorder, counters, logger };
     const virtualNode = await startVirtualNode(context, ended.signal, onLost);
     ready = true;
     logger.info({ node: config.nodeName, provider: config.foreignClusterId }, "virtual node started");
     await aborted(ended.signal);
     await virtualNode.stop();
+    metrics?.close();
   }
   if (!lost)
     await election.release().catch((error: unknown) => logger.debug({ reason: messageOf(error) }, "lease kept"));
   health.close();
   await Promise.all([connection.stop(), state.stop()]);
   if (lost) throw new Error("another process has taken this node over");
+}
+
+/** Loaded only where it is wanted: most virtual nodes are small and many. */
+async function metricsServer(
+  config: VirtualNodeConfig,
+  counters: ReflectionCounters,
+): Promise<{ close(): unknown } | undefined> {
+  if (!config.metricsAddress) return undefined;
+  const { startMetricsServer } = await import("./metrics-server.js");
+  return startMetricsServer(config.metricsAddress, config, counters);
 }

@@ -3,6 +3,7 @@ import type { AdmissionHandler } from "./admission.js";
 import { certificateController } from "./certificate-controller.js";
 import { configurationValidator, mutateConfiguration } from "./configuration.js";
 import type { WebhookContext } from "./context.js";
+import { mutateDaemonSet } from "./daemon-set.js";
 import { mutateForeignCluster } from "./foreign-cluster.js";
 import { gatewayValidator } from "./gateway.js";
 import { namespaceOffloadingValidator } from "./namespace-offloading.js";
@@ -59,6 +60,7 @@ function serviceHosts(namespace: string): string[] {
 function handlersOf(context: WebhookContext): Map<string, AdmissionHandler> {
   return new Map<string, AdmissionHandler>([
     [WebhookPaths.pod, podMutator(context)],
+    [WebhookPaths.daemonSets, mutateDaemonSet],
     [WebhookPaths.mutateShadowPods, shadowPodMutator(context)],
     [WebhookPaths.validateShadowPods, shadowPodValidator(context)],
     [WebhookPaths.foreignCluster, mutateForeignCluster],

@@ -1,6 +1,7 @@
 /** Where each webhook is served (API specification, §12). */
 export const WebhookPaths = {
   pod: "/mutate/pod",
+  daemonSets: "/mutate/daemonsets",
   mutateShadowPods: "/mutate/shadowpods",
   validateShadowPods: "/validate/shadowpods",
   foreignCluster: "/mutate/foreign-cluster",

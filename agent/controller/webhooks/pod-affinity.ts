@@ -61,7 +61,8 @@ function tolerationPatch(pod: PodSpec): PatchOperation[] {
   return [{ op: "add", path: "/spec/tolerations", value: [...present, VIRTUAL_NODE_TOLERATION] }];
 }
 
-function affinityPatch(pod: PodSpec, terms: NodeSelectorTerm[]): PatchOperation[] {
+/** Requires a node that matches one of the terms, beside what the pod requires itself. `path` is that of the pod's spec in the object. */
+export function affinityPatch(pod: PodSpec, terms: NodeSelectorTerm[], path = "/spec"): PatchOperation[] {
   if (terms.length === 0) return [];
   const nodeAffinity = pod.affinity?.nodeAffinity;
   const present = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -73,5 +74,5 @@ function affinityPatch(pod: PodSpec, terms: NodeSelectorTerm[]): PatchOperation[
       requiredDuringSchedulingIgnoredDuringExecution: { ...present, nodeSelectorTerms },
     },
   };
-  return [{ op: "add", path: "/spec/affinity", value }];
+  return [{ op: "add", path: `${path}/affinity`, value }];
 }

@@ -1,6 +1,7 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { Names, NamespaceOffloadingResource } from "../../api/index.js";
 import { isDeleting } from "../../runtime/index.js";
+import { isDaemonPod } from "../offloading/daemon-pod.js";
 import { allow, deny, mutate, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { offloadingPatch } from "./pod-affinity.js";
@@ -10,7 +11,8 @@ export function podMutator({ client, informers }: WebhookContext): AdmissionHand
   const offloadings = informers.for(NamespaceOffloadingResource);
   return async (request) => {
     const { object: pod, namespace = "" } = request as AdmissionRequest<Pod>;
-    if (!pod?.spec) return allow();
+    // A DaemonSet has chosen the node already.
+    if (!pod?.spec || isDaemonPod(pod)) return allow();
     const name = Names.namespaceOffloading;
     // The namespace may have been labelled a moment ago, on behalf of a resource that this replica has not seen yet.
     const offloading =

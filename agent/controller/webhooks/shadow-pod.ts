@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import type { PodSpec } from "kubernetes-types/core/v1";
-import { escapeUser, Labels, QuotaResource, ShadowPodResource, type Quota, type ShadowPod } from "../../api/index.js";
+import type { Container, PodSpec } from "kubernetes-types/core/v1";
+import {
+  compareQuantities,
+  escapeUser,
+  Labels,
+  QuotaResource,
+  ShadowPodResource,
+  type Quota,
+  type ShadowPod,
+} from "../../api/index.js";
 import { isDeleting, keyOf, NamespaceResource } from "../../runtime/index.js";
 import { allow, deny, labelPatch, mutate, type AdmissionAnswer, type AdmissionHandler } from "./admission.js";
 import type { AdmissionRequest } from "./admission.js";
@@ -58,10 +66,17 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
     return allow();
   }
 
+  /** One that takes no more than before needs no room. */
+  function checkUpdate(old: ShadowPod, shadow: ShadowPod, dryRun: boolean): AdmissionAnswer | Promise<AdmissionAnswer> {
+    const answer = checkShadowPodUpdate(old, shadow);
+    const isLarger = answer.allowed && takesMore(shadow, old);
+    return isLarger && config.resourceEnforcement ? checkQuota(shadow, dryRun) : answer;
+  }
+
   return whenSynced([shadowPods, quotas], async (request) => {
     const { object, oldObject, operation, namespace = "", dryRun = false } = request as AdmissionRequest<ShadowPod>;
     if (!object) return allow();
-    if (operation === "UPDATE") return oldObject ? checkShadowPodUpdate(oldObject, object) : allow();
+    if (operation === "UPDATE") return oldObject ? checkUpdate(oldObject, object, dryRun) : allow();
     const origin = object.metadata.labels?.[Labels.offloadingOrigin];
     if (!origin) return deny(`missing label ${Labels.offloadingOrigin}`);
     if (origin !== (await namespaceOrigin(namespace))) return deny("shadowpod Cluster ID label mismatch");
@@ -69,13 +84,13 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
   });
 }
 
-/** The origin stays, and of the pod only what Kubernetes lets change. */
+/** The origin stays, and of the pod only what Kubernetes lets change; whether it takes a change is the Pod's affair. */
 export function checkShadowPodUpdate(old: ShadowPod, shadow: ShadowPod): AdmissionAnswer {
   const label = Labels.offloadingOrigin;
   if (old.metadata.labels?.[label] !== shadow.metadata.labels?.[label]) return deny(`label ${label} is immutable`);
   if (!isDeepStrictEqual(fixedPart(old.spec.pod), fixedPart(shadow.spec.pod))) {
     return deny(
-      "of spec.pod only the images of containers and init containers, activeDeadlineSeconds and tolerations may be changed",
+      "of spec.pod only images and resources of containers and init containers, activeDeadlineSeconds, tolerations and ephemeralContainers may be changed",
     );
   }
   return allow();
@@ -83,12 +98,20 @@ export function checkShadowPodUpdate(old: ShadowPod, shadow: ShadowPod): Admissi
 
 function fixedPart(pod: PodSpec | undefined): object | undefined {
   if (!pod) return undefined;
-  const withoutImage = <C extends object>(container: C): C => ({ ...container, image: undefined });
+  const fixed = (container: Container): Container => ({ ...container, image: undefined, resources: undefined });
   return {
     ...pod,
     activeDeadlineSeconds: undefined,
     tolerations: undefined,
-    containers: pod.containers?.map(withoutImage),
-    initContainers: pod.initContainers?.map(withoutImage),
+    ephemeralContainers: undefined,
+    containers: pod.containers?.map(fixed),
+    initContainers: pod.initContainers?.map(fixed),
   };
+}
+
+/** Whether a ShadowPod, as resized, takes more of any resource. */
+export function takesMore(shadow: ShadowPod, old: ShadowPod): boolean {
+  const before = podCost(old.spec.pod ?? { containers: [] });
+  const after = podCost(shadow.spec.pod ?? { containers: [] });
+  return Object.entries(after).some(([resource, amount]) => compareQuantities(amount, before[resource] ?? 0) > 0);
 }

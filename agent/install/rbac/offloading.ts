@@ -68,6 +68,8 @@ export const OFFLOADING_CONTROLLER_RULES: PolicyRule[] = [
   { apiGroups: [""], resources: ["nodes"], verbs: [...READ, "patch", "delete"] },
   // Pods of ShadowPods are made; pods of unreachable nodes labelled; pods of a dead peer deleted.
   { apiGroups: [""], resources: ["pods"], verbs: [...READ, "create", "patch", "delete"] },
+  // Pods are resized in place, and given ephemeral containers, as their ShadowPods are.
+  { apiGroups: [""], resources: ["pods/resize", "pods/ephemeralcontainers"], verbs: ["patch"] },
   // A drain asks disruption budgets.
   { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
   // Offloaded namespaces are labelled; remote namespaces made and deleted.

@@ -31,12 +31,13 @@ export function desiredNodeMetadata(config: VirtualNodeConfig, virtualNode: Virt
       "alpha.service-controller.kubernetes.io/exclude-balancer": "true",
       // Persistent volume claims are not reflected yet.
       [Labels.storageAvailable]: "false",
+      ...config.nodeExtraLabels,
       ...spec.labels,
       "kubernetes.io/hostname": config.nodeName,
       [Labels.type]: LabelValues.virtualNodeType,
       [Labels.remoteClusterID]: config.foreignClusterId,
     },
-    annotations: { ...spec.annotations },
+    annotations: { ...config.nodeExtraAnnotations, ...spec.annotations },
     taints: [{ key: Names.virtualNodeTaint, value: "true", effect: "NoExecute" }, ...(spec.taints ?? [])],
   };
 }

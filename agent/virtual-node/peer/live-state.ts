@@ -77,7 +77,13 @@ export class LiveState {
   }
 
   get offloadingPatch(): OffloadingPatch {
-    return this.virtualNode?.spec.offloadingPatch ?? {};
+    const { offloadingPatch: patch = {} } = this.virtualNode?.spec ?? {};
+    const { labelsNotReflected, annotationsNotReflected } = this.config;
+    return {
+      ...patch,
+      labelsNotReflected: [...labelsNotReflected, ...(patch.labelsNotReflected ?? [])],
+      annotationsNotReflected: [...annotationsNotReflected, ...(patch.annotationsNotReflected ?? [])],
+    };
   }
 
   /** Assumed until the ForeignCluster has been reconciled once (offloading specification, §3). */

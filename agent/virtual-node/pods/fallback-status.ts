@@ -5,6 +5,7 @@ import { endedContainers } from "./terminated-containers.js";
 export const OFFLOADING_BACK_OFF = "OffloadingBackOff";
 export const OFFLOADING_ABORTED = "OffloadingAborted";
 export const REMOTE_POD_REPLACED = "RemotePodReplaced";
+export const OFFLOADING_REFUSED = "OffloadingRefused";
 
 /** Status of a pod whose namespace is not offloaded (offloading specification, §6.2): one that never started waits, any other has failed. */
 export function notOffloadedStatus(pod: Pod): PodStatus {
@@ -16,6 +17,11 @@ export function notOffloadedStatus(pod: Pod): PodStatus {
   }
   const message = "the pod's namespace is not offloaded any more to the cluster of this virtual node";
   return endedStatus(pod, { phase: "Failed", reason: OFFLOADING_ABORTED, message });
+}
+
+/** Status of a pod that the provider does not take: it waits, and says in whose words. The first status from the provider replaces it. */
+export function refusedStatus({ status }: Pod, message: string): PodStatus {
+  return { ...status, phase: "Pending", reason: OFFLOADING_REFUSED, message };
 }
 
 /** The pod's last status, ended. */

@@ -2,6 +2,7 @@ import type { Pod, Secret } from "kubernetes-types/core/v1";
 import { Labels, ShadowPodResource, type ShadowPod } from "../../api/index.js";
 import { Informer, PodResource } from "../../runtime/index.js";
 import type { NamespacePair, VirtualNodeContext } from "../context.js";
+import { changeablePart } from "./pod-changes.js";
 import type { TokenSecrets } from "../service-accounts/token-secrets.js";
 
 /** What this node has in one namespace of the provider. */
@@ -12,7 +13,7 @@ export interface OffloadedNamespace {
   tokens: Informer<Secret>;
 }
 
-/** Watches of this node's objects in a mapped namespace; specs are not kept, as nothing here reads them. */
+/** Watches of this node's objects in a mapped namespace; of specs only what may change while a pod runs is kept. */
 export function watchNamespace(
   context: VirtualNodeContext,
   pair: NamespacePair,
@@ -26,7 +27,10 @@ export function watchNamespace(
   };
   return {
     pair,
-    shadowPods: new Informer(remote, ShadowPodResource, { ...options, trim: (pod) => ({ ...pod, spec: {} }) }),
+    shadowPods: new Informer(remote, ShadowPodResource, {
+      ...options,
+      trim: (shadow) => ({ ...shadow, spec: { pod: changeablePart(shadow.spec.pod) } }),
+    }),
     pods: new Informer(remote, PodResource, { ...options, trim: ({ spec: _, ...pod }) => pod }),
     tokens: tokens.informer(pair),
   };

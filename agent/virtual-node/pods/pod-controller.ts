@@ -9,6 +9,7 @@ import {
   isConflict,
   isDeleting,
   isNotFound,
+  isRefused,
   messageOf,
   splitKey,
   type ReconcileResult,
@@ -17,16 +18,26 @@ import { FIELD_MANAGER, REFLECTION_FIELD_MANAGER, type NamespacePair, type Virtu
 import type { NamespaceActivity, NamespaceManager } from "../namespaces/namespace-manager.js";
 import { isReflected } from "../reflection/reflected-metadata.js";
 import { TokenSecrets } from "../service-accounts/token-secrets.js";
-import { REMOTE_POD_REPLACED, endedStatus, isGivenUp, notOffloadedStatus } from "./fallback-status.js";
+import { REMOTE_POD_REPLACED, endedStatus, isGivenUp, notOffloadedStatus, refusedStatus } from "./fallback-status.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
 import { isTerminalPhase, localPodStatus, notReadyStatus, podStatusPatch } from "./pod-status.js";
 import { RestartCounts } from "./restart-counts.js";
-import { forgeShadowPod, isOfEarlierPod, isPodOf, shadowPodMetadata, shadowPodPatch } from "./shadow-pod.js";
+import {
+  forgeShadowPod,
+  isOfEarlierPod,
+  isPodOf,
+  shadowPodChanges,
+  shadowPodMetadata,
+  shadowPodPatch,
+  type ShadowPodOptions,
+} from "./shadow-pod.js";
 import { revivesContainers } from "./terminated-containers.js";
 
 const WORKERS = 10;
 /** How soon a pod is looked at again whose namespace may yet be offloaded. */
 const UNSETTLED_MS = 1_000;
+/** How soon a change is asked for again that the provider has refused: its quota may have room by then. */
+const REFUSED_RETRY_MS = 30_000;
 
 /**
  * Runs this node's pods at the provider. Watches: local pods bound to the node; per offloaded namespace the ShadowPods,
@@ -53,7 +64,8 @@ export class PodController {
       name: this.name,
       workers: WORKERS,
       logger,
-      reconcile: (key) => this.reconcile(key),
+      reconcile: (key) =>
+        context.counters.count(splitKey(key).namespace ?? "", PodResource.kind, () => this.reconcile(key)),
     });
     this.controller.watch(this.pods);
     this.pods.onEvent(({ type, object }) => {
@@ -149,12 +161,16 @@ export class PodController {
     offloaded: OffloadedNamespace,
   ): Promise<ReconcileResult | void> {
     const terminal = isTerminalPhase(shadow?.status?.phase);
-    const [, refreshInMs] = await Promise.all([
-      this.label(pod),
-      terminal ? undefined : this.launch(pod, shadow, offloaded),
-    ]);
-    await this.copyStatus(pod, remotePod, shadow);
-    return refreshInMs === undefined ? undefined : { requeueAfterMs: refreshInMs };
+    try {
+      const [, refreshInMs] = await Promise.all([
+        this.label(pod),
+        terminal ? undefined : this.launch(pod, shadow, offloaded),
+      ]);
+      return refreshInMs === undefined ? undefined : { requeueAfterMs: refreshInMs };
+    } finally {
+      // Whatever else does not succeed: what the pod does is shown.
+      await this.copyStatus(pod, remotePod, shadow);
+    }
   }
 
   /** Returns in how many milliseconds the tokens must be looked at again, if ever. */
@@ -165,19 +181,26 @@ export class PodController {
   ): Promise<number | undefined> {
     // Tokens first: a kubelet that does not find the Secret tries again only after seconds.
     const refreshInMs = await this.tokens.ensure(pod, offloaded.pair, offloaded.tokens);
-    await (shadow ? this.updateShadow(pod, shadow, offloaded) : this.createShadow(pod, offloaded));
-    return refreshInMs;
+    if (!shadow) {
+      await this.createShadow(pod, offloaded);
+      return refreshInMs;
+    }
+    // Out of reach: what has changed follows when it can.
+    if (pod.metadata?.labels?.[Labels.remoteUnavailable] === "true") return refreshInMs;
+    const retryInMs = await this.updateShadowSpec(pod, await this.updateShadow(pod, shadow, offloaded), offloaded);
+    return earliest(refreshInMs, retryInMs);
+  }
+
+  private shadowOptions({ remote }: NamespacePair): ShadowPodOptions {
+    const { config, state } = this.context;
+    const addresses = state.apiServerAddresses;
+    const apiServer = addresses.length > 0 ? { addresses, port: config.apiServerPort } : undefined;
+    return { config, remoteNamespace: remote, patch: state.offloadingPatch, apiServer };
   }
 
   private async createShadow(pod: Pod, { pair, shadowPods }: OffloadedNamespace): Promise<void> {
-    const { remote, config, state, recorder } = this.context;
-    const addresses = state.apiServerAddresses;
-    const shadow = forgeShadowPod(pod, {
-      config,
-      remoteNamespace: pair.remote,
-      patch: state.offloadingPatch,
-      apiServer: addresses.length > 0 ? { addresses, port: config.apiServerPort } : undefined,
-    });
+    const { remote, config, recorder } = this.context;
+    const shadow = forgeShadowPod(pod, this.shadowOptions(pair));
     try {
       const options = { fieldManager: REFLECTION_FIELD_MANAGER };
       shadowPods.observe(await remote.create(ShadowPodResource, shadow, options));
@@ -185,6 +208,7 @@ export class PodController {
     } catch (error) {
       if (isAlreadyExists(error)) return this.refuseForeign(pod, pair);
       if (!isConflict(error)) recorder.warning(PodResource, pod, "FailedReflection", messageOf(error));
+      if (isRefused(error)) await this.writeStatus(pod, refusedStatus(pod, messageOf(error)));
       throw error;
     }
   }
@@ -203,14 +227,44 @@ export class PodController {
     throw new TerminalError(message);
   }
 
-  private async updateShadow(pod: Pod, shadow: ShadowPod, { shadowPods }: OffloadedNamespace): Promise<void> {
+  private async updateShadow(pod: Pod, shadow: ShadowPod, { shadowPods }: OffloadedNamespace): Promise<ShadowPod> {
     const { remote, config, state } = this.context;
-    if (pod.metadata?.labels?.[Labels.remoteUnavailable] === "true") return;
     const patch = shadowPodPatch(shadow.metadata, shadowPodMetadata(pod, config, state.offloadingPatch));
-    if (!patch) return;
+    if (!patch) return shadow;
     const { name = "", namespace } = shadow.metadata;
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
-    shadowPods.observe(await remote.mergePatch(ShadowPodResource, { name, namespace }, patch, options));
+    const updated = await remote.mergePatch(ShadowPodResource, { name, namespace }, patch, options);
+    shadowPods.observe(updated);
+    return updated;
+  }
+
+  /**
+   * Takes what has changed in the pod to the ShadowPod. What the provider refuses (its quota, or an older provider that knows of no such change)
+   * shows in an event, keeps nothing else from being done, and is asked again; returns in how many milliseconds.
+   */
+  private async updateShadowSpec(
+    pod: Pod,
+    shadow: ShadowPod,
+    { pair, shadowPods }: OffloadedNamespace,
+  ): Promise<number | undefined> {
+    const { remote, config, recorder } = this.context;
+    let retryInMs: number | undefined;
+    const { update, resize, debug } = shadowPodChanges(pod, shadow, this.shadowOptions(pair));
+    for (const operations of [update, resize, debug]) {
+      if (operations.length === 0) continue;
+      const { name = "", namespace, uid } = shadow.metadata;
+      const guarded = [{ op: "test", path: "/metadata/uid", value: uid }, ...operations];
+      try {
+        shadowPods.observe(await remote.jsonPatch(ShadowPodResource, { name, namespace }, guarded));
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (!isRefused(error)) throw error;
+        const message = `cluster ${config.foreignClusterId} does not take the change: ${messageOf(error)}`;
+        recorder.warning(PodResource, pod, "FailedReflection", message);
+        retryInMs = REFUSED_RETRY_MS;
+      }
+    }
+    return retryInMs;
   }
 
   private async copyStatus(pod: Pod, remotePod: Pod | undefined, shadow: ShadowPod | undefined): Promise<void> {
@@ -323,4 +377,9 @@ export class PodController {
     recorder.warning(PodResource, pod, "ReflectionDisabled", status.message ?? "");
     await this.writeStatus(pod, status);
   }
+}
+
+function earliest(...times: (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Container, EnvVar, HostAlias } from "kubernetes-types/core/v1";
+import type { Container, EnvVar, EphemeralContainer, HostAlias } from "kubernetes-types/core/v1";
 import { ROOT_CA } from "../reflection/root-ca.js";
 
 const API_SERVER_HOST = "kubernetes.default";
@@ -32,10 +32,10 @@ export function apiServerAliases({ addresses }: ApiServerEndpoint): HostAlias[] 
 }
 
 /** A container as the remote pod gets it. */
-export function remoteContainer(
-  container: Container,
+export function remoteContainer<C extends Container | EphemeralContainer>(
+  container: C,
   options: { serviceAccountName: string; rootCaName: string; apiServer?: ApiServerEndpoint },
-): Container {
+): C {
   const env = [
     ...(container.env ?? []).map((variable) => remoteVariable(variable, options)),
     ...(options.apiServer ? apiServerVariables(options.apiServer.port) : []),
@@ -63,7 +63,7 @@ function remoteVariable(
 }
 
 /** Resource claims of the consumer mean nothing to the provider. */
-export function withoutClaims(container: Container): Container {
+export function withoutClaims<C extends Container | EphemeralContainer>(container: C): C {
   if (!container.resources?.claims) return container;
   const resources = { ...container.resources };
   delete resources.claims;

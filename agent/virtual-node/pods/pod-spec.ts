@@ -1,4 +1,4 @@
-import type { Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
+import type { Container, EphemeralContainer, Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
 import { Annotations, Names, type OffloadingPatch } from "../../api/index.js";
 import type { ApiAccess } from "../service-accounts/api-access.js";
 import { remoteAffinity } from "./pod-affinity.js";
@@ -40,15 +40,7 @@ export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
   const spec = pod.spec ?? { containers: [] };
   const { patch, apiAccess } = options;
   const apiServer = apiAccess === "token" ? options.apiServer : undefined;
-  const container =
-    apiAccess === "remote"
-      ? withoutClaims
-      : (c: PodSpec["containers"][number]) =>
-          remoteContainer(c, {
-            serviceAccountName: spec.serviceAccountName ?? "default",
-            rootCaName: options.rootCaName,
-            apiServer,
-          });
+  const container = containerMapping(pod, options);
   const copied: Partial<PodSpec> = Object.fromEntries(
     COPIED.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]])),
   );
@@ -58,7 +50,7 @@ export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
     initContainers: spec.initContainers?.map(container),
     volumes: remoteVolumes(spec.volumes, { ...options, podName: pod.metadata?.name ?? "" }),
     hostAliases: apiServer ? [...(spec.hostAliases ?? []), ...apiServerAliases(apiServer)] : spec.hostAliases,
-    tolerations: [...withoutOwnKey(spec.tolerations), ...(patch.tolerations ?? [])],
+    tolerations: remoteTolerations(pod, patch),
     nodeSelector: patch.nodeSelector,
     affinity: remoteAffinity(pod, options.labels, patch),
     runtimeClassName: runtimeClass(pod, patch),
@@ -67,6 +59,33 @@ export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
     hostPID: false,
     hostIPC: false,
   });
+}
+
+/** What the remote pod is to have of what may change while a pod runs: images, resources, deadline, tolerations, ephemeral containers. */
+export function changeableSpec(pod: Pod, options: Omit<PodSpecOptions, "labels">): PodSpec {
+  const { containers = [], initContainers, activeDeadlineSeconds, ephemeralContainers } = pod.spec ?? {};
+  return defined({
+    containers: containers.map(withoutClaims),
+    initContainers: initContainers?.map(withoutClaims),
+    activeDeadlineSeconds,
+    tolerations: remoteTolerations(pod, options.patch),
+    ephemeralContainers: ephemeralContainers?.map(containerMapping(pod, options)),
+  });
+}
+
+/** How a container of the pod becomes one of the remote pod; ephemeral ones are alike in all that is changed. */
+function containerMapping(
+  { spec }: Pod,
+  { apiAccess, apiServer, rootCaName }: Omit<PodSpecOptions, "labels">,
+): <C extends Container | EphemeralContainer>(container: C) => C {
+  if (apiAccess === "remote") return withoutClaims;
+  const serviceAccountName = spec?.serviceAccountName ?? "default";
+  const options = { serviceAccountName, rootCaName, apiServer: apiAccess === "token" ? apiServer : undefined };
+  return (container) => remoteContainer(container, options);
+}
+
+function remoteTolerations({ spec }: Pod, patch: OffloadingPatch): Toleration[] {
+  return [...withoutOwnKey(spec?.tolerations), ...(patch.tolerations ?? [])];
 }
 
 function account(pod: Pod, apiAccess: ApiAccess): Partial<PodSpec> {

@@ -1,17 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Pod, PodCondition, PodStatus } from "kubernetes-types/core/v1";
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from "kubernetes-types/core/v1";
 import { Labels } from "../../api/index.js";
 import { kubeTime } from "../../runtime/index.js";
 import { withRestarts } from "./restart-counts.js";
 
 /** Fields that the API server ties to the local pod's own spec, or that were decided when it was made. */
-const LOCAL_FIELDS = [
-  "qosClass",
-  "nominatedNodeName",
-  "resourceClaimStatuses",
-  "extendedResourceClaimStatus",
-  "ephemeralContainerStatuses",
-] as const;
+const LOCAL_FIELDS = ["qosClass", "nominatedNodeName", "resourceClaimStatuses", "extendedResourceClaimStatus"] as const;
 /** Conditions that the remote kubelet and scheduler write. */
 const REMOTE_CONDITIONS = new Set([
   "Initialized",
@@ -45,6 +39,7 @@ export function localPodStatus(local: Pod, remote: Pod, options: PodStatusOption
       present.initContainerStatuses,
       options.restartOffset,
     ),
+    ephemeralContainerStatuses: ofEphemeralContainers(local, source.ephemeralContainerStatuses),
     podIP,
     podIPs: podIP ? [{ ip: podIP }] : undefined,
     hostIP: options.hostIP,
@@ -73,6 +68,12 @@ export function podStatusPatch(local: Pod, desired: PodStatus): object | undefin
 
 export function isTerminalPhase(phase: string | undefined): boolean {
   return phase === "Succeeded" || phase === "Failed";
+}
+
+/** Statuses of the ephemeral containers that the local pod has: a provider may have added its own. */
+function ofEphemeralContainers({ spec }: Pod, statuses: ContainerStatus[] = []): ContainerStatus[] | undefined {
+  const known = statuses.filter(({ name }) => spec?.ephemeralContainers?.some((container) => container.name === name));
+  return known.length > 0 ? known : undefined;
 }
 
 function withLocalFields(status: PodStatus, present: PodStatus): PodStatus {

@@ -6,7 +6,8 @@ import { reflectedMetadata } from "../reflection/reflected-metadata.js";
 import { remoteRootCaName } from "../reflection/root-ca.js";
 import { apiAccessOf } from "../service-accounts/api-access.js";
 import type { ApiServerEndpoint } from "./pod-environment.js";
-import { remotePodSpec } from "./pod-spec.js";
+import { podChanges, type PodChanges } from "./pod-changes.js";
+import { changeableSpec, remotePodSpec, type PodSpecOptions } from "./pod-spec.js";
 
 /** Which local pod a ShadowPod stands for: one of the same name that came later must not inherit it. */
 export const LOCAL_UID_ANNOTATION = "offloading.liqo.io/local-pod-uid";
@@ -36,19 +37,24 @@ export function shadowPodMetadata(
 
 /** The ShadowPod that makes the provider run the pod. */
 export function forgeShadowPod(pod: Pod, options: ShadowPodOptions): ShadowPod {
-  const { config, patch, remoteNamespace, apiServer } = options;
+  const { config, patch, remoteNamespace } = options;
   const metadata = shadowPodMetadata(pod, config, patch);
-  const spec = remotePodSpec(pod, {
-    patch,
-    apiServer,
-    apiAccess: apiAccessOf(pod, config.apiServerSupport),
-    rootCaName: remoteRootCaName(config.homeClusterId),
-    labels: metadata.labels,
-  });
+  const spec = remotePodSpec(pod, { ...specOptions(pod, options), labels: metadata.labels });
   return ShadowPodResource.build({
     metadata: { name: pod.metadata?.name, namespace: remoteNamespace, ...metadata },
     spec: { pod: spec },
   });
+}
+
+/** What must change in the ShadowPod's spec to follow the pod, which may have been changed since. */
+export function shadowPodChanges(pod: Pod, shadow: ShadowPod, options: ShadowPodOptions): PodChanges {
+  const present = shadow.spec.pod ?? { containers: [] };
+  return podChanges(present, changeableSpec(pod, specOptions(pod, options)), "/spec/pod");
+}
+
+function specOptions(pod: Pod, { config, patch, apiServer }: ShadowPodOptions): Omit<PodSpecOptions, "labels"> {
+  const apiAccess = apiAccessOf(pod, config.apiServerSupport);
+  return { patch, apiServer, apiAccess, rootCaName: remoteRootCaName(config.homeClusterId) };
 }
 
 /** The merge patch that brings metadata to what is wanted; undefined when nothing differs. What the provider has added by itself (its creator label) stays. */

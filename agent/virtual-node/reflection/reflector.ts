@@ -44,7 +44,9 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     this.name = `reflect-${kind.name}`;
     const { config, logger } = context;
     this.reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
-    this.controller = new Controller({ name: this.name, workers, logger, reconcile: (key) => this.reconcile(key) });
+    const reconcile = (key: string): Promise<void> =>
+      context.counters.count(splitKey(key).namespace ?? "", kind.local.kind, () => this.reconcile(key));
+    this.controller = new Controller({ name: this.name, workers, logger, reconcile });
   }
 
   start(): void {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { NodeAffinity, NodeSelectorRequirement, PodTemplateSpec } from "kubernetes-types/core/v1";
 import {
   IdentityResource,
   ResourceSliceResource,
@@ -18,6 +19,7 @@ import {
   drainDeadline,
 } from "../../../agent/controller/offloading/virtual-node/drain-condition.js";
 import { virtualKubeletTemplate } from "../../../agent/install/virtual-kubelet-template.js";
+import { parseVirtualNodeArguments } from "../../../agent/virtual-node/arguments.js";
 
 function slice(parts: Partial<ResourceSlice> = {}): ResourceSlice {
   const conditions = (["Authentication", "Resources"] as const).map((type) => ({ type, status: "Accepted" as const }));
@@ -105,7 +107,81 @@ describe("virtual node's Deployment", () => {
     });
     expect(spec?.template.spec).to.include({ serviceAccountName: "vn" });
   });
+
+  it("says what the options add in arguments that the process reads back", () => {
+    const one = inputs();
+    Object.assign(one.options, {
+      metricsEnabled: true,
+      labelsNotReflected: ["team"],
+      nodeExtraLabels: { rack: "7" },
+      nodeExtraAnnotations: { note: "a=b, c" },
+      reflectorsConfig: { secret: { workers: 1, type: "AllowList" }, event: { workers: 0 } },
+    });
+    const container = deploymentOf(one).spec?.template.spec?.containers[0];
+    const read = parseVirtualNodeArguments(container?.args ?? [], { POD_IP: "10.0.0.1" });
+    expect(read).to.deep.include({
+      metricsAddress: ":5872",
+      labelsNotReflected: ["team"],
+      annotationsNotReflected: [],
+      nodeExtraLabels: { rack: "7" },
+      nodeExtraAnnotations: { note: "a=b, c" },
+    });
+    expect(read.reflection).to.deep.include({
+      secret: { workers: 1, policy: "AllowList" },
+      event: { workers: 0, policy: "DenyList" },
+    });
+    expect(container?.ports?.map(({ containerPort }) => containerPort)).to.deep.equal([10250, 5872]);
+  });
+
+  it("takes from the VirtualNode's own template how it runs, not what it is", () => {
+    const template: PodTemplateSpec = {
+      metadata: { labels: { team: "a", "liqo.io/virtual-node": "other" }, annotations: { scrape: "yes" } },
+      spec: {
+        priorityClassName: "important",
+        nodeSelector: { disk: "ssd" },
+        affinity: { nodeAffinity: required({ key: "zone", operator: "In", values: ["a"] }) },
+        serviceAccountName: "cluster-admin",
+        containers: [
+          {
+            name: "virtual-kubelet",
+            image: "ghcr.io/other/virtual-kubelet",
+            command: ["/usr/bin/virtual-kubelet"],
+            args: ["--nodename", "other", "--home-cluster-id=other", "--event-reflection-workers=1"],
+            resources: { limits: { memory: "1Gi" } },
+            env: [
+              { name: "NODE_OPTIONS", value: "--max-old-space-size=64" },
+              { name: "VIRTUALNODE_NAME", value: "other" },
+            ],
+          },
+          { name: "sidecar", image: "tools" },
+        ],
+      },
+    };
+    const { spec } = deploymentOf(inputs({ template: { spec: { selector: {}, replicas: 9, template } } }));
+    expect(spec?.replicas).to.equal(1);
+    expect(spec?.template.metadata?.labels).to.include({ team: "a", "liqo.io/virtual-node": "vn" });
+    const pod = spec?.template.spec;
+    expect(pod).to.deep.include({
+      priorityClassName: "important",
+      nodeSelector: { disk: "ssd" },
+      serviceAccountName: "vn",
+    });
+    const [term] = pod?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+    expect(term?.matchExpressions?.map(({ key }) => key)).to.deep.equal(["zone", "liqo.io/type"]);
+    const [process, sidecar] = pod?.containers ?? [];
+    expect(sidecar?.name).to.equal("sidecar");
+    expect(process).to.include({ image: "agent:1" }).and.not.have.property("command");
+    expect(process?.resources).to.deep.equal({ limits: { memory: "1Gi" } });
+    expect(process?.env?.find(({ name }) => name === "VIRTUALNODE_NAME")?.value).to.equal("vn");
+    const read = parseVirtualNodeArguments(process?.args ?? [], { POD_IP: "10.0.0.1" });
+    expect(read).to.include({ nodeName: "vn", homeClusterId: "home" });
+    expect(read.reflection["event"]?.workers).to.equal(1);
+  });
 });
+
+function required(...matchExpressions: NodeSelectorRequirement[]): NodeAffinity {
+  return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } };
+}
 
 describe("drain condition", () => {
   it("names who is waited for, who is held and until when, counted from the drain's start", () => {

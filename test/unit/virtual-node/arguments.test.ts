@@ -13,9 +13,15 @@ const REQUIRED = [
 describe("arguments of a virtual node", () => {
   it("reads both ways of writing values, repeated ones, and leaves unknown ones aside", () => {
     const extra = ["--local-podcidr", "10.0.0.0/16", "--local-podcidr=10.1.0.0/16", "--create-node=false"];
-    const unknown = ["--metrics-enabled", "--node-extra-labels=a=b", "--event-reflection-workers=0"];
+    const unknown = [
+      "--certificate-type=aws",
+      "--metrics-enabled",
+      "--node-extra-labels=a=b",
+      "--event-reflection-workers=0",
+    ];
     const config = parseVirtualNodeArguments([...REQUIRED, ...extra, ...unknown], { VIRTUALNODE_NAME: "vn" });
     expect(config).to.include({ virtualNodeName: "vn", createNode: false, checkNetwork: true, kubeletPort: 10250 });
+    expect(config).to.deep.include({ metricsAddress: ":5872", nodeExtraLabels: { a: "b" } });
     expect(config.localPodCidrs).to.deep.equal(["10.0.0.0/16", "10.1.0.0/16"]);
     expect(config.reflection["event"]).to.deep.equal({ workers: 0, policy: "DenyList" });
   });
@@ -27,11 +33,12 @@ describe("arguments of a virtual node", () => {
   });
 
   it("names everything that is wrong", () => {
-    const bad = ["--nodename=n", "--create-node=maybe", "--secret-reflection-type=All"];
+    const bad = ["--nodename=n", "--create-node=maybe", "--secret-reflection-type=All", "--node-extra-labels=a"];
     expect(() => parseVirtualNodeArguments(bad, {}))
       .to.throw("--foreign-cluster-id is missing")
       .with.property("message")
       .that.contains("--create-node")
-      .and.contains("--secret-reflection-type");
+      .and.contains("--secret-reflection-type")
+      .and.contains("--node-extra-labels");
   });
 });

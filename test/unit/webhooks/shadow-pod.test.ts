@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
 import { ShadowPodResource, type ResourceList, type ShadowPod } from "../../../agent/api/index.js";
 import { podCost } from "../../../agent/controller/webhooks/pod-cost.js";
-import { checkShadowPodUpdate } from "../../../agent/controller/webhooks/shadow-pod.js";
+import { checkShadowPodUpdate, takesMore } from "../../../agent/controller/webhooks/shadow-pod.js";
 import { quotaProblem } from "../../../agent/controller/webhooks/shadow-pod-quota.js";
 
 function container(requests: ResourceList, extra: Partial<Container> = {}): Container {
@@ -75,15 +75,23 @@ describe("checkShadowPodUpdate", () => {
     });
   }
 
-  it("lets images, deadline and tolerations change, nothing else", () => {
+  it("lets what may change in a running pod change, nothing else", () => {
     const changed = shadow({
-      containers: [container({}, { image: "other" })],
+      containers: [container({ cpu: "1" }, { image: "other" })],
       activeDeadlineSeconds: 5,
       tolerations: [{ operator: "Exists" }],
+      ephemeralContainers: [{ name: "debugger", image: "tools" }],
     });
     expect(checkShadowPodUpdate(shadow({}), changed).allowed).to.equal(true);
     expect(checkShadowPodUpdate(shadow({}), shadow({ hostname: "h" })).allowed).to.equal(false);
     expect(checkShadowPodUpdate(shadow({}), shadow({ containers: [] })).allowed).to.equal(false);
     expect(checkShadowPodUpdate(shadow({}), shadow({}, "b")).message).to.contain("immutable");
+  });
+
+  it("looks at the quota only when a pod is to take more than before", () => {
+    const of = (cpu: string, memory: string): ShadowPod => shadow({ containers: [container({ cpu, memory })] });
+    expect(takesMore(of("1", "1Gi"), of("1000m", "1Gi"))).to.equal(false);
+    expect(takesMore(of("500m", "1Gi"), of("1", "1Gi"))).to.equal(false);
+    expect(takesMore(of("500m", "2Gi"), of("1", "1Gi"))).to.equal(true);
   });
 });

@@ -12,14 +12,16 @@ import type { ControllerContext } from "../../context.js";
 import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { unlessGone } from "../unless-gone.js";
+import { applyChanges, hasNewChanges } from "./changes.js";
 import { metadataPatch, podOf } from "./pod.js";
 
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
 const WORKERS = 20;
 
 /**
- * On the provider. Watches ShadowPods and the Pods made for them. Owns one Pod for each ShadowPod, of the same name; writes the Pod's phase
- * into the ShadowPod's status (offloading specification, §5.4). Decides from the caches only, so that a Pod follows its ShadowPod by one request.
+ * On the provider. Watches ShadowPods and the Pods made for them. Owns one Pod for each ShadowPod, of the same name, and gives it what
+ * changes in the ShadowPod, as far as a running Pod takes it; writes the Pod's phase into the ShadowPod's status (offloading
+ * specification, §5.4). Decides from the caches only, so that a Pod follows its ShadowPod by one request.
  */
 export function shadowPodController(context: ControllerContext): Controller {
   const { client, informers, logger } = context;
@@ -35,7 +37,7 @@ export function shadowPodController(context: ControllerContext): Controller {
     if (isDeleting(shadow) || hasEnded(shadow)) return;
     if (!pod) return createPod(shadow);
     if (!isOwnedBy(pod, shadow)) return removePredecessor(shadow, pod);
-    await updateMetadata(shadow, pod);
+    await updateMetadata(shadow, await updateSpec(shadow, pod));
     await copyPhase(shadow, pod);
   }
 
@@ -50,6 +52,18 @@ export function shadowPodController(context: ControllerContext): Controller {
       throw error;
     }
     events.normal(ShadowPodResource, shadow, "CreatedPod", `created pod ${shadow.metadata.name ?? ""}`);
+  }
+
+  /** Before the metadata, which notes that this has been done. */
+  async function updateSpec(shadow: ShadowPod, pod: Pod): Promise<Pod> {
+    if (isDeleting(pod) || hasEnded(pod) || !hasNewChanges(shadow, pod)) return pod;
+    const result = await unlessGone(applyChanges(client, shadow, pod));
+    for (const refusal of result?.refusals ?? []) {
+      events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `cannot change the pod: ${refusal}`);
+    }
+    if (!result) return pod;
+    pods.observe(result.pod);
+    return result.pod;
   }
 
   async function updateMetadata(shadow: ShadowPod, pod: Pod): Promise<void> {
@@ -109,7 +123,7 @@ export function shadowPodController(context: ControllerContext): Controller {
 
 type ShadowPodPhase = NonNullable<ShadowPod["status"]>["phase"];
 
-function hasEnded({ status }: ShadowPod): boolean {
+function hasEnded({ status }: ShadowPod | Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 

@@ -8,6 +8,7 @@ import {
   type ShadowPod,
 } from "../../../api/index.js";
 import { ownerReference } from "../../../runtime/index.js";
+import { CHANGES_ANNOTATION, changesDigest } from "./changes.js";
 
 /** Which labels and annotations of a Pod came from its ShadowPod, so that one removed there is removed here, and no other. */
 export const REFLECTED_KEYS = "offloading.liqo.io/reflected-keys";
@@ -25,6 +26,9 @@ interface ReflectedKeys {
  */
 const WITHHELD = { hostNetwork: undefined, hostPID: undefined, hostIPC: undefined, nodeName: undefined };
 
+/** No Pod is created with any: they are added to it when it is there. */
+const ADDED_LATER = { ephemeralContainers: undefined };
+
 /**
  * The Pod that a ShadowPod asks for (offloading specification, §5.4). The address of the consumer's API server is given as the consumer
  * knows it, and is known here by the address that this cluster's Configuration maps it to.
@@ -37,10 +41,10 @@ export function podOf(shadow: ShadowPod, configuration: Configuration | undefine
     metadata: {
       name,
       namespace,
-      ...podMetadata(shadow),
+      ...podMetadata({ ...shadow, spec: { pod: { ...spec, ...ADDED_LATER } } }),
       ownerReferences: [ownerReference(ShadowPodResource, shadow)],
     },
-    spec: { ...spec, ...WITHHELD, ...(hostAliases ? { hostAliases } : {}) },
+    spec: { ...spec, ...WITHHELD, ...ADDED_LATER, ...(hostAliases ? { hostAliases } : {}) },
   };
 }
 
@@ -54,9 +58,10 @@ export function metadataPatch(shadow: ShadowPod, pod: Pod): object | undefined {
   return { metadata: { uid: pod.metadata?.uid, labels, annotations } };
 }
 
-function podMetadata({ metadata }: ShadowPod): { labels: Record<string, string>; annotations: Record<string, string> } {
+function podMetadata(shadow: ShadowPod): { labels: Record<string, string>; annotations: Record<string, string> } {
+  const { metadata } = shadow;
   const labels = { ...metadata.labels, [Labels.managedBy]: LabelValues.shadowPodManager };
-  const annotations = { ...metadata.annotations };
+  const annotations = { ...metadata.annotations, [CHANGES_ANNOTATION]: changesDigest(shadow) };
   const keys: ReflectedKeys = { labels: Object.keys(labels).sort(), annotations: Object.keys(annotations).sort() };
   return { labels, annotations: { ...annotations, [REFLECTED_KEYS]: JSON.stringify(keys) } };
 }

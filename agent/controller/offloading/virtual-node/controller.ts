@@ -23,11 +23,14 @@ import {
   hasFinalizer,
   isAlreadyExists,
   isDeleting,
+  isRefused,
   keyOf,
+  messageOf,
   NodeResource,
   PodResource,
   removeFinalizer,
   ServiceAccountResource,
+  TerminalError,
   withCondition,
   type ReconcileResult,
 } from "../../../runtime/index.js";
@@ -40,7 +43,7 @@ import { clusterRoleBindingOf, namespaceMapOf, serviceAccountOf } from "./access
 import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
 import { cordon, evictPods } from "./drain.js";
 import { drainCondition, drainDeadline } from "./drain-condition.js";
-import { optionsOf } from "./options.js";
+import { MissingTemplateError, optionsOf } from "./options.js";
 
 /** A look at a drain when no pod has told of its end: a budget may have something to spare again. */
 const DRAIN_LOOK_MS = 2_000;
@@ -79,8 +82,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
         { type: "Node", status: "None", reason: "Incomplete", message },
       ]);
     }
-    const options = optionsOf(virtualNode, templates, config);
-    await ensureProcess(virtualNode, options);
+    const options = await ensured(virtualNode);
     const hasNode = createsNode(virtualNode, options);
     const node = ownNode(virtualNode);
     // Node turned off later: its pods leave first, while the process goes on.
@@ -90,6 +92,21 @@ export function virtualNodeController(context: ControllerContext): Controller {
       processCondition(virtualNode),
       nodeCondition(hasNode ? node : undefined, hasNode),
     ]);
+  }
+
+  /** What cannot be made as the VirtualNode asks is told there; a process that runs already goes on as it is. */
+  async function ensured(virtualNode: VirtualNode): Promise<ReturnType<typeof optionsOf>> {
+    try {
+      const options = optionsOf(virtualNode, templates, config);
+      await ensureProcess(virtualNode, options);
+      return options;
+    } catch (error) {
+      if (!(error instanceof MissingTemplateError) && !isRefused(error)) throw error;
+      const condition = { ...processCondition(virtualNode), reason: "Refused", message: messageOf(error) };
+      await setConditions(virtualNode, [condition]);
+      events.warning(VirtualNodeResource, virtualNode, "Refused", messageOf(error));
+      throw new TerminalError(messageOf(error));
+    }
   }
 
   async function ensureProcess(virtualNode: VirtualNode, options: ReturnType<typeof optionsOf>): Promise<void> {

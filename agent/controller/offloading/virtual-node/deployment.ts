@@ -1,6 +1,7 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
 import {
+  ANNOTATIONS_NOT_REFLECTED,
   Labels,
   LabelValues,
   Ports,
@@ -11,6 +12,7 @@ import {
 } from "../../../api/index.js";
 import { ownerReference } from "../../../runtime/index.js";
 import type { ControllerConfig } from "../../context.js";
+import { withUserTemplate } from "./user-template.js";
 
 /** What the virtual node's process is started from. What may change while it runs is not here: it reads that from its VirtualNode. */
 export interface VirtualKubeletInputs {
@@ -45,6 +47,7 @@ export function deploymentOf(inputs: VirtualKubeletInputs): Deployment {
   const { name = "", namespace } = virtualNode.metadata;
   const matchLabels = selectorLabels(virtualNode);
   const replicas = options.replicas ?? 1;
+  const fixed = identityArguments(inputs);
   const labels = {
     ...matchLabels,
     [Labels.appName]: LabelValues.virtualKubeletComponent,
@@ -52,7 +55,7 @@ export function deploymentOf(inputs: VirtualKubeletInputs): Deployment {
     [Labels.appPartOf]: LabelValues.partOf,
     [Labels.appInstance]: name,
   };
-  return {
+  const deployment: Deployment = {
     metadata: {
       name: virtualKubeletDeploymentName(name),
       namespace,
@@ -70,6 +73,7 @@ export function deploymentOf(inputs: VirtualKubeletInputs): Deployment {
       },
     },
   };
+  return withUserTemplate(deployment, virtualNode.spec.template, fixed);
 }
 
 function podSpecOf(inputs: VirtualKubeletInputs): PodSpec {
@@ -111,7 +115,12 @@ function containerOf(inputs: VirtualKubeletInputs): Container {
       field("POD_NAMESPACE", "metadata.namespace"),
       { name: "VIRTUALNODE_NAME", value: virtualNode.metadata.name },
     ],
-    ports: [{ name: "kubelet", containerPort: Ports.kubelet, protocol: "TCP" }],
+    ports: [
+      { name: "kubelet", containerPort: Ports.kubelet, protocol: "TCP" },
+      ...(options.metricsEnabled
+        ? [{ name: "metrics", containerPort: metricsPort(options.metricsAddress), protocol: "TCP" }]
+        : []),
+    ],
     // The kubelet's own API asks everyone for credentials, so health has a port of its own.
     readinessProbe: { httpGet: { path: "/readyz", port: Ports.health }, periodSeconds: 1, failureThreshold: 3 },
     livenessProbe: { httpGet: { path: "/healthz", port: Ports.health }, periodSeconds: 20, failureThreshold: 3 },
@@ -125,11 +134,28 @@ function containerOf(inputs: VirtualKubeletInputs): Container {
   };
 }
 
-function argumentsOf({ virtualNode, options, config, localPodCIDRs }: VirtualKubeletInputs): string[] {
+/** Of "host:port", as a metrics address is written. */
+function metricsPort(address = ""): number {
+  return Number(address.split(":").at(-1)) || Ports.virtualKubeletMetrics;
+}
+
+function argumentsOf(inputs: VirtualKubeletInputs): string[] {
+  const { options } = inputs;
+  return [
+    "virtual-node",
+    ...identityArguments(inputs),
+    ...reflectionArguments(options),
+    ...nodeArguments(options),
+    ...metricsArguments(options),
+    ...(options.extraArgs ?? []),
+  ];
+}
+
+/** What makes the process the one of this virtual node: nothing else may say otherwise. */
+function identityArguments({ virtualNode, options, config, localPodCIDRs }: VirtualKubeletInputs): string[] {
   const { metadata, spec } = virtualNode;
   const checksNetwork = !(spec.disableNetworkCheck ?? options.disableNetworkCheck);
   return [
-    "virtual-node",
     `--foreign-cluster-id=${spec.clusterID ?? ""}`,
     `--nodename=${metadata.name ?? ""}`,
     "--node-ip=$(POD_IP)",
@@ -141,16 +167,37 @@ function argumentsOf({ virtualNode, options, config, localPodCIDRs }: VirtualKub
     `--node-check-network=${checksNetwork}`,
     `--health-port=${Ports.health}`,
     ...[...localPodCIDRs].sort().map((cidr) => `--local-podcidr=${cidr}`),
-    ...reflectionArguments(options),
-    ...(options.extraArgs ?? []),
   ];
 }
 
-function reflectionArguments({ reflectorsConfig = {} }: VkOptionsTemplateSpec): string[] {
-  return Object.entries(reflectorsConfig)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([kind, { workers, type }]) => [
+function reflectionArguments(options: VkOptionsTemplateSpec): string[] {
+  const { reflectorsConfig = {}, labelsNotReflected = [], annotationsNotReflected = [] } = options;
+  return [
+    ...sortedEntries(reflectorsConfig).flatMap(([kind, { workers, type }]) => [
       `--${kind}-reflection-workers=${workers}`,
       ...(type ? [`--${kind}-reflection-type=${type}`] : []),
-    ]);
+    ]),
+    ...labelsNotReflected.map((key) => `--label-not-reflected=${key}`),
+    // What is never reflected need not be said.
+    ...annotationsNotReflected
+      .filter((key) => !ANNOTATIONS_NOT_REFLECTED.includes(key))
+      .map((key) => `--annotation-not-reflected=${key}`),
+  ];
+}
+
+function nodeArguments({ nodeExtraLabels = {}, nodeExtraAnnotations = {} }: VkOptionsTemplateSpec): string[] {
+  return [
+    ...sortedEntries(nodeExtraLabels).map(([key, value]) => `--node-extra-labels=${key}=${value}`),
+    ...sortedEntries(nodeExtraAnnotations).map(([key, value]) => `--node-extra-annotations=${key}=${value}`),
+  ];
+}
+
+function metricsArguments({ metricsEnabled, metricsAddress }: VkOptionsTemplateSpec): string[] {
+  if (!metricsEnabled) return [];
+  return ["--metrics-enabled=true", `--metrics-address=${metricsAddress || `:${Ports.virtualKubeletMetrics}`}`];
+}
+
+/** In an order that does not depend on how the map came to be: another order would restart the process. */
+function sortedEntries<T>(entries: Record<string, T>): [string, T][] {
+  return Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -8,6 +8,7 @@ import {
   PodResource,
   type KubeClient,
 } from "../../../runtime/index.js";
+import { isDaemonPod } from "../daemon-pod.js";
 
 /** How a drain stands. Pods are named "namespace/name". */
 export interface DrainProgress {
@@ -69,11 +70,9 @@ async function remove(client: KubeClient, pod: Pod): Promise<EvictionResult> {
   return "leaving";
 }
 
-function isBoundToNode({ metadata }: Pod): boolean {
-  const isMirror = metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
-  return (
-    isMirror || (metadata?.ownerReferences ?? []).some(({ kind, controller }) => controller && kind === "DaemonSet")
-  );
+function isBoundToNode(pod: Pod): boolean {
+  const isMirror = pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
+  return isMirror || isDaemonPod(pod);
 }
 
 function nameOf({ metadata }: Pod): string {
