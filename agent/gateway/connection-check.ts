@@ -76,7 +76,13 @@ export class ConnectionCheck {
     clearTimeout(this.timer);
   }
 
-  /** Pings right now, such as when the tunnel has just been set up anew. */
+  /** Pings right now, as the tunnel has just been set up anew: answers to earlier pings tell nothing of it. */
+  pingAnew(): void {
+    this.sent.clear();
+    this.ping();
+  }
+
+  /** Pings right now. */
   ping(): void {
     if (!this.isRunning) return;
     clearTimeout(this.timer);

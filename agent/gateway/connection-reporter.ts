@@ -33,6 +33,7 @@ export class ConnectionReporter {
   private implementation?: Implementation;
   private silence?: string;
   private path?: PathVerdict;
+  private session?: { publicKey: string; peerPublicKey: string };
   private writtenAt = 0;
   private writing = false;
   private again = false;
@@ -73,6 +74,13 @@ export class ConnectionReporter {
   /** The tunnel has been set up differently: the next result is news, whatever it is. */
   expectNews(): void {
     this.writtenAt = 0;
+  }
+
+  /** Takes the public keys with which the peer has been heard, base64. */
+  reportSession(publicKey: string, peerPublicKey: string): void {
+    if (this.session?.publicKey === publicKey && this.session.peerPublicKey === peerPublicKey) return;
+    this.session = { publicKey, peerPublicKey };
+    void this.write();
   }
 
   /** Takes an explanation of why the peer is not heard. */
@@ -130,6 +138,7 @@ export class ConnectionReporter {
       endpoint: this.endpoint() ?? null,
       mtu: this.args.mtu,
       fullSizePackets: this.path ? PATH_STATES[this.path.state] : null,
+      ...this.session,
     };
     const id = { name: gatewayResourceName(name), namespace };
     const options = { subresource: "status", fieldManager: FIELD_MANAGER } as const;

@@ -10,6 +10,7 @@ import { PathProbeResponder } from "./path-probe.js";
 import { PathWatch } from "./path-watch.js";
 import { SILENCE_MS, type PeerKeeper } from "./peer-keeper.js";
 import type { TunnelState } from "./state.js";
+import { wireguardStatus } from "./wireguard.js";
 
 export interface TunnelWatchOptions {
   run: Run;
@@ -35,6 +36,8 @@ export class TunnelWatch {
   private readonly responder = new PathProbeResponder();
   private readonly observer: Observer;
   private wasConnected = false;
+  /** Whether the peer has been heard since the tunnel was set up as it is. */
+  private isSessionKnown = false;
   private isReviving = false;
   private isLooking = false;
   private lookedAt = 0;
@@ -73,7 +76,8 @@ export class TunnelWatch {
   /** Asks right now, as the tunnel has been set up differently. */
   ask(): void {
     this.options.reporter.expectNews();
-    this.check.ping();
+    this.isSessionKnown = false;
+    this.check.pingAnew();
   }
 
   stop(): void {
@@ -92,10 +96,26 @@ export class TunnelWatch {
   private take(result: ConnectionResult): void {
     this.options.reporter.report(result);
     if (result.connected) this.isPuzzled = false;
+    if (result.connected && !this.isSessionKnown) void this.identifySession();
     if (result.connected === this.wasConnected) return;
     this.wasConnected = result.connected;
     if (result.connected) this.path.restart();
     else this.path.stop();
+  }
+
+  /** Tells with which keys the peer has answered: WireGuard's own word, unless it is being set up anew right now. */
+  private async identifySession(): Promise<void> {
+    this.isSessionKnown = true;
+    const { run, tunnel, peer, reporter, logger } = this.options;
+    const { configuredAt } = peer;
+    try {
+      const { publicKey, peers } = await wireguardStatus(run, tunnel.device);
+      const [there] = peers;
+      if (there && peer.configuredAt === configuredAt) reporter.reportSession(publicKey, there.publicKey);
+    } catch (error) {
+      this.isSessionKnown = false;
+      logger.warn({ reason: messageOf(error) }, "keys of the session not read");
+    }
   }
 
   private whenSilent(): void {

@@ -3,7 +3,7 @@ import { concurrently, type Progress, type Scope } from "../../waits/index.js";
 import { ensureTenantNamespace } from "../tenant-namespace/index.js";
 import { applyConfiguration, waitUntilMapped } from "./configure.js";
 import { linkEnds, type LinkEnd, type LinkEnds } from "./ends.js";
-import { statusTime, waitUntilConnected, type TunnelEnd } from "./connection.js";
+import { waitUntilConnected, type TunnelEnd } from "./connection.js";
 import { findEndObjects, type EndObjects } from "./find.js";
 import {
   applyClient,
@@ -170,14 +170,14 @@ function establish(
   const isPatient = options.server.type === "LoadBalancer";
   const connected = (here: LinkEnd, there: LinkEnd) =>
     scope.start(async (inner) => {
-      const before = await keys;
+      const publicKeys = await keys;
       if (!options.shareKeys) return "";
       await Promise.all([serverRuns, clientRuns]);
       const gateways = { [server.end.side]: await servers, [client.end.side]: await clients };
       const tunnelEnd = (end: LinkEnd): TunnelEnd => ({
         end,
         gateway: gateways[end.side] as Gateway,
-        statusBefore: before[end.side],
+        publicKey: publicKeys[end.side],
       });
       return waitUntilConnected(inner, tunnelEnd(here), tunnelEnd(there), isPatient);
     });
@@ -216,7 +216,7 @@ function establish(
 
 /**
  * Each end gets the other's public key; a new one if asked for. Both ends' keys change side by side, so that the tunnel is without a
- * session for a moment only. Resolves to when each end's status was written before new keys, by side.
+ * session for a moment only. Resolves to each end's own public key, by side.
  */
 async function exchangeKeys(
   progress: Progress,
@@ -226,23 +226,19 @@ async function exchangeKeys(
   { shareKeys, rotate }: KeyOptions,
 ): Promise<Partial<Record<string, string>>> {
   if (!shareKeys) return {};
-  const before = rotate
-    ? {
-        [server.end.side]: await statusTime(server.end, progress.signal),
-        [client.end.side]: await statusTime(client.end, progress.signal),
-      }
-    : {};
   const keyOf = rotate ? rotateKeys : waitForPublicKey;
-  const toClient = async (): Promise<void> => {
+  const toClient = async (): Promise<string> => {
     const key = await keyOf(progress, server.end, "server", await servers);
     await applyPublicKey(progress, client.end, "client", await clients, key, client.present.publicKey?.metadata.name);
+    return key;
   };
-  const toServer = async (): Promise<void> => {
+  const toServer = async (): Promise<string> => {
     const key = await keyOf(progress, client.end, "client", await clients);
     await applyPublicKey(progress, server.end, "server", await servers, key, server.present.publicKey?.metadata.name);
+    return key;
   };
-  await Promise.all([toClient(), toServer()]);
-  return before;
+  const [ofServer, ofClient] = await Promise.all([toClient(), toServer()]);
+  return { [server.end.side]: ofServer, [client.end.side]: ofClient };
 }
 
 function describeRanges({ pod, external }: Ranges): string {

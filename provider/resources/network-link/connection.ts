@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import {
   ConnectionResource,
   ConnectionValue,
@@ -6,7 +7,9 @@ import {
   GatewayClientResource,
   PublicKeyResource,
   type Connection,
+  type GatewayClient,
 } from "../../../agent/api/index.js";
+import { splitEndpoint } from "../../../agent/gateway/endpoint-text.js";
 import { SecretResource } from "../../../agent/runtime/index.js";
 import { ifVisible, waitFor, withLimit, WaitTimeout, type Progress, type Verdict } from "../../waits/index.js";
 import type { LinkEnd } from "./ends.js";
@@ -21,8 +24,17 @@ const CONNECT_MS = 25_000;
 export interface TunnelEnd {
   end: LinkEnd;
   gateway: Gateway;
-  /** When its status was last written before something changed: a newer one is waited for. */
-  statusBefore?: string;
+  /** Its public key, base64; undefined where keys are not exchanged here. */
+  publicKey?: string;
+}
+
+/** What a Connection must tell before its state counts: it may still be that of the tunnel before a change. */
+export interface Wanted {
+  mtu?: number;
+  /** Clients: where they are to look for the server. */
+  endpoint?: { addresses?: string[]; port?: number };
+  publicKey?: string;
+  peerPublicKey?: string;
 }
 
 /**
@@ -36,7 +48,7 @@ export async function waitUntilConnected(
   there: TunnelEnd,
   isPatient: boolean,
 ): Promise<string> {
-  const { end, gateway, statusBefore } = here;
+  const { end } = here;
   const wait = (limited: Progress): Promise<string> =>
     waitFor(limited, {
       client: end.client,
@@ -44,8 +56,7 @@ export async function waitUntilConnected(
       namespace: end.namespace,
       labelSelector: remoteLabels(end),
       what: `the connection to ${end.remoteId} in the ${end.side}`,
-      judge: (connections) =>
-        judgeConnection(connections, { mtu: gateway.spec.mtu, port: portOf(gateway), statusBefore }),
+      judge: (connections) => judgeConnection(connections, wantedOf(here, there)),
       explain: (signal) => explainConnection(here, there, signal),
     });
   if (!isPatient) return wait(withLimit(progress, CONNECT_MS));
@@ -58,15 +69,11 @@ export async function waitUntilConnected(
   }
 }
 
-export function judgeConnection(
-  [connection]: readonly Connection[],
-  { mtu, port, statusBefore }: { mtu?: number; port?: number; statusBefore?: string } = {},
-): Verdict<string> {
+export function judgeConnection([connection]: readonly Connection[], wanted: Wanted = {}): Verdict<string> {
   if (!connection) return { waiting: "the gateway has not begun to connect" };
-  const { endpoint } = connection.status ?? {};
-  if (port !== undefined && endpoint !== undefined && !endpoint.endsWith(`:${port}`))
+  const { value, message, fullSizePackets, mtu: present, endpoint } = connection.status ?? {};
+  if (endpoint !== undefined && !isWantedEndpoint(endpoint, wanted.endpoint))
     return { waiting: `the gateway still looks for the server at ${endpoint}` };
-  const { value, message, latency, fullSizePackets, mtu: present } = connection.status ?? {};
   if (value === ConnectionValue.error) {
     return {
       waiting:
@@ -74,26 +81,34 @@ export function judgeConnection(
     };
   }
   if (value !== ConnectionValue.connected) return { waiting: message ?? `it is ${value ?? "not reported yet"}` };
-  if (statusBefore !== undefined && latency?.timestamp === statusBefore)
-    return { waiting: "the gateway has not connected anew yet" };
+  if (hasOtherKeys(connection, wanted)) return { waiting: "the gateways have not connected with the new keys yet" };
   // Gateways other than ours say nothing of sizes.
   if (present === undefined) return { done: value };
-  if (mtu !== undefined && mtu !== 0 && present !== mtu)
-    return { waiting: `the gateway still runs with MTU ${present}` };
+  if (wanted.mtu && present !== wanted.mtu) return { waiting: `the gateway still runs with MTU ${present}` };
   if (fullSizePackets === undefined) return { waiting: "whether full-size packets pass is not known yet" };
   if (fullSizePackets === FullSizePackets.lost || fullSizePackets === FullSizePackets.fragmented)
     return { failed: `mtu: ${message ?? "the MTU is too large"}` };
   return { done: value };
 }
 
-/** A client's: where it is to look for the server. */
-function portOf({ kind, spec }: Gateway): number | undefined {
-  return kind === GatewayClientResource.kind ? spec.endpoint?.port : undefined;
+function wantedOf({ gateway, publicKey }: TunnelEnd, { publicKey: peerPublicKey }: TunnelEnd): Wanted {
+  const { kind, spec } = gateway;
+  const endpoint = kind === GatewayClientResource.kind ? (spec as GatewayClient["spec"]).endpoint : undefined;
+  return { mtu: spec.mtu, endpoint, publicKey, peerPublicKey };
 }
 
-/** When the end's gateway last wrote that it is connected. */
-export async function statusTime(end: LinkEnd, signal: AbortSignal): Promise<string | undefined> {
-  return (await presentConnection(end, signal))?.status?.latency?.timestamp;
+/** Of addresses that are names nobody but the gateway knows what they stand for. */
+function isWantedEndpoint(present: string, { addresses = [], port }: NonNullable<Wanted["endpoint"]> = {}): boolean {
+  const { address, port: presentPort } = splitEndpoint(present);
+  const isElsewhere = addresses.length > 0 && addresses.every(isIPv4) && !addresses.includes(address);
+  return !isElsewhere && (port === undefined || presentPort === port);
+}
+
+/** Gateways other than ours do not tell their keys. */
+function hasOtherKeys({ status }: Connection, { publicKey, peerPublicKey }: Wanted): boolean {
+  const differs = (present: string | undefined, wanted: string | undefined): boolean =>
+    present !== undefined && wanted !== undefined && present !== wanted;
+  return differs(status?.publicKey, publicKey) || differs(status?.peerPublicKey, peerPublicKey);
 }
 
 async function presentConnection(end: LinkEnd, signal: AbortSignal): Promise<Connection | undefined> {

@@ -1,4 +1,5 @@
 import { GatewayClientResource, GatewayServerResource, gatewayResourceName, Labels } from "../../../agent/api/index.js";
+import { ACCEPTED } from "../../../agent/controller/network/gateways/refusal.js";
 import { DeploymentResource, findCondition } from "../../../agent/runtime/index.js";
 import type { Peer } from "../../preconditions/index.js";
 import { podProblems } from "../../waits/index.js";
@@ -28,7 +29,7 @@ async function refusalOf(
     client.get(GatewayClientResource, { name, namespace }, signal),
   ]);
   for (const gateway of gateways) {
-    const verdict = findCondition(gateway?.status?.conditions, "Accepted");
+    const verdict = findCondition(gateway?.status?.conditions, ACCEPTED);
     if (gateway && verdict?.status === "False") return `${gateway.kind} ${namespace}/${name}: ${verdict.message}`;
   }
   return undefined;

@@ -11,7 +11,14 @@ import {
   type GatewayServer,
 } from "../../../agent/api/index.js";
 import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
-import { DeploymentResource, ownerReference, SecretResource, type ResourceType } from "../../../agent/runtime/index.js";
+import { ACCEPTED } from "../../../agent/controller/network/gateways/refusal.js";
+import {
+  DeploymentResource,
+  findCondition,
+  ownerReference,
+  SecretResource,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
 import { ifVisible, waitFor, type Progress, type Verdict } from "../../waits/index.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
@@ -62,14 +69,23 @@ export function applyClient(
   return end.client.apply(GatewayClientResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
 }
 
-/** Waits until the gateway's Deployment has a ready pod. */
+/** Waits until the gateway is made as its spec asks now: its Deployment has a ready pod, and none from before. */
 export async function waitUntilRunning(
   progress: Progress,
   end: LinkEnd,
   kind: GatewayKind,
   gateway: Gateway,
 ): Promise<void> {
-  const name = gateway.metadata.name ?? "";
+  const { name = "", generation = 0 } = gateway.metadata;
+  await waitFor<Gateway, void>(progress, {
+    client: end.client,
+    type: RESOURCES[kind],
+    namespace: end.namespace,
+    name,
+    what: `the gateway ${kind} ${end.namespace}/${name}, made as its spec asks`,
+    judge: ([current]) => judgeAccepted(current, generation),
+    explain: (signal) => explainGateway(end, name, signal),
+  });
   await waitFor(progress, {
     client: end.client,
     type: DeploymentResource,
@@ -81,11 +97,21 @@ export async function waitUntilRunning(
   });
 }
 
+/** Whether the agent has taken up a gateway's spec of that generation. Gateways of other agents do not tell. */
+export function judgeAccepted(gateway: Gateway | undefined, generation: number): Verdict<void> {
+  if (!gateway) return { failed: "it was deleted meanwhile" };
+  const verdict = findCondition(gateway.status?.conditions, ACCEPTED);
+  if (!verdict) return { done: undefined };
+  if ((verdict.observedGeneration ?? generation) < generation) return { waiting: "the agent has not taken it up yet" };
+  return verdict.status === "False" ? { waiting: verdict.message ?? "it is refused" } : { done: undefined };
+}
+
 export function judgeDeployment(deployment: Deployment | undefined): Verdict<void> {
   if (!deployment) return { waiting: "the agent has not made it yet" };
-  const { readyReplicas = 0, observedGeneration = 0 } = deployment.status ?? {};
-  if (readyReplicas >= 1 && observedGeneration >= (deployment.metadata?.generation ?? 0)) return { done: undefined };
-  return { waiting: "its pod is not ready yet" };
+  const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, observedGeneration = 0 } = deployment.status ?? {};
+  const isSeen = observedGeneration >= (deployment.metadata?.generation ?? 0);
+  if (!isSeen || readyReplicas === 0) return { waiting: "its pod is not ready yet" };
+  return updatedReplicas < replicas ? { waiting: "pods from before the change still run" } : { done: undefined };
 }
 
 /** Waits for the server's endpoint: where clients reach it. */

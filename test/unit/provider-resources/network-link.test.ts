@@ -12,7 +12,7 @@ import { judgeMapping } from "../../../provider/resources/network-link/configure
 import { orient } from "../../../provider/resources/network-link/connect.js";
 import type { LinkEnds } from "../../../provider/resources/network-link/ends.js";
 import { judgeConnection } from "../../../provider/resources/network-link/connection.js";
-import { judgeEndpoint } from "../../../provider/resources/network-link/gateways.js";
+import { judgeAccepted, judgeDeployment, judgeEndpoint } from "../../../provider/resources/network-link/gateways.js";
 import {
   configurationManifest,
   gatewayClientManifest,
@@ -128,6 +128,29 @@ describe("NetworkLink", () => {
     expect(judgeEndpoint(balanced)).to.have.property("waiting").that.contains("set gatewayServer.type to NodePort");
   });
 
+  it("runs once what its spec asks now has been made, and nothing from before runs", () => {
+    const accepted = { type: "Accepted", reason: "R", message: "spec.x: is wrong", lastTransitionTime: "" };
+    const gateway = (observedGeneration: number, status: "True" | "False") =>
+      GatewayServerResource.build({
+        metadata: { name: "b", generation: 2 },
+        spec: {},
+        status: {
+          conditions: [{ ...accepted, status, observedGeneration }],
+        },
+      });
+    expect(judgeAccepted(gateway(1, "True"), 2)).to.have.property("waiting");
+    expect(judgeAccepted(gateway(2, "False"), 2)).to.deep.equal({ waiting: "spec.x: is wrong" });
+    expect(judgeAccepted(gateway(2, "True"), 2)).to.have.property("done");
+    expect(judgeAccepted(GatewayServerResource.build({ metadata: { name: "b" }, spec: {} }), 2)).to.have.property(
+      "done",
+    );
+    const rolledOut = { observedGeneration: 2, replicas: 1, updatedReplicas: 1, readyReplicas: 1 };
+    const deployment = (status: object) => ({ metadata: { generation: 2 }, status: { ...rolledOut, ...status } });
+    expect(judgeDeployment(deployment({}))).to.have.property("done");
+    for (const status of [{ observedGeneration: 1 }, { updatedReplicas: 0 }, { readyReplicas: 0 }])
+      expect(judgeDeployment(deployment(status))).to.have.property("waiting");
+  });
+
   it("is connected when the Connection says so", () => {
     const connection = (value: string) =>
       ConnectionResource.build({
@@ -153,12 +176,18 @@ describe("NetworkLink", () => {
     expect(judgeConnection(connection({}), { mtu: 1480 })).to.deep.equal({ done: "Connected" });
     expect(judgeConnection(connection({ mtu: 1340 }), { mtu: 1480 })).to.have.property("waiting");
     expect(judgeConnection(connection({ fullSizePackets: undefined }))).to.have.property("waiting");
-    expect(judgeConnection(connection({ endpoint: "192.0.2.1:1" }), { port: 2 })).to.have.property("waiting");
+    const elsewhere = connection({ endpoint: "192.0.2.1:1" });
+    expect(judgeConnection(elsewhere, { endpoint: { port: 2 } })).to.have.property("waiting");
+    expect(judgeConnection(elsewhere, { endpoint: { addresses: ["192.0.2.2"], port: 1 } })).to.have.property("waiting");
+    const endpoint = { addresses: ["server.example", "192.0.2.2"], port: 1 };
+    expect(judgeConnection(elsewhere, { endpoint })).to.have.property("done");
     const lost = connection({ fullSizePackets: "Lost", message: "the MTU is too large: …" });
     expect(judgeConnection(lost)).to.have.property("failed").that.contains("mtu: the MTU is too large");
-    const statusBefore = "2026-01-01T00:00:00Z";
-    const old = connection({ latency: { timestamp: statusBefore } });
-    expect(judgeConnection(old, { statusBefore })).to.have.property("waiting");
+    const former = connection({ publicKey: "former", peerPublicKey: "peer" });
+    expect(judgeConnection(former, { publicKey: "new", peerPublicKey: "peer" })).to.have.property("waiting");
+    expect(judgeConnection(former, { publicKey: "former", peerPublicKey: "new" })).to.have.property("waiting");
+    expect(judgeConnection(former, { publicKey: "former", peerPublicKey: "peer" })).to.have.property("done");
+    expect(judgeConnection(connection({}), { publicKey: "new" })).to.have.property("done");
   });
 
   it("uses the other direction's gateways where there are some", () => {
