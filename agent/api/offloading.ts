@@ -121,7 +121,12 @@ export const QuotaDefinition = defineResource(QuotaResource, {
 
 const podPhase = z.enum(["Pending", "Running", "Succeeded", "Failed", "Unknown"]);
 const shadowPodSpec = object({ pod: embedded<PodSpec>().optional() });
-const shadowPodStatus = object({ phase: withDefault(podPhase, "Unknown") });
+const shadowPodStatus = object({
+  phase: withDefault(podPhase, "Unknown"),
+  /** Why there is no pod, while there is none. */
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
 
 export const ShadowPodDefinition = defineResource(ShadowPodResource, {
   shortNames: ["shp", "shpod"],

@@ -1,4 +1,6 @@
 import type { AreaSetup } from "../context.js";
+import { deadNodePodsController } from "./dead-node-pods-controller.js";
+import { earlyPodsController } from "./early-pods-controller.js";
 import { namespaceMapController } from "./namespace-map/controller.js";
 import { namespaceOffloadingController } from "./namespace-offloading/controller.js";
 import { remoteUnavailableController } from "./remote-unavailable-controller.js";
@@ -15,8 +17,10 @@ export const setupOffloading: AreaSetup = (context) => [
   virtualNodeCreator(context),
   virtualNodeController(context),
   namespaceOffloadingController(context),
+  earlyPodsController(context),
   namespaceMapController(context),
   shadowPodController(context),
+  deadNodePodsController(context),
   shadowEndpointSliceController(context),
   remoteUnavailableController(context),
 ];

@@ -54,11 +54,17 @@ function isEmpty(term: NodeSelectorTerm): boolean {
   return !term.matchExpressions?.length && !term.matchFields?.length;
 }
 
-function tolerationPatch(pod: PodSpec): PatchOperation[] {
-  const present = pod.tolerations ?? [];
+/** Whether a pod has the toleration that pods of offloaded namespaces are given. */
+export function toleratesVirtualNodes(pod: PodSpec | undefined): boolean {
   const { key, operator, effect } = VIRTUAL_NODE_TOLERATION;
-  if (present.some((other) => other.key === key && other.operator === operator && other.effect === effect)) return [];
-  return [{ op: "add", path: "/spec/tolerations", value: [...present, VIRTUAL_NODE_TOLERATION] }];
+  return (pod?.tolerations ?? []).some(
+    (other) => other.key === key && other.operator === operator && other.effect === effect,
+  );
+}
+
+function tolerationPatch(pod: PodSpec): PatchOperation[] {
+  if (toleratesVirtualNodes(pod)) return [];
+  return [{ op: "add", path: "/spec/tolerations", value: [...(pod.tolerations ?? []), VIRTUAL_NODE_TOLERATION] }];
 }
 
 /** Requires a node that matches one of the terms, beside what the pod requires itself. `path` is that of the pod's spec in the object. */

@@ -1,5 +1,5 @@
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
-import { addResourceLists, maxResourceLists, type ResourceList } from "../../api/index.js";
+import { addResourceLists, compareQuantities, maxResourceLists, type ResourceList } from "../../api/index.js";
 
 /**
  * What a pod takes of a quota, by resource, as the scheduler counts: the larger of all containers together and of each init
@@ -25,4 +25,12 @@ export function requestsOf(container: Container): ResourceList {
 
 function isSidecar(container: Container): boolean {
   return container.restartPolicy === "Always";
+}
+
+/** Whether one pod takes more of any resource than another. */
+export function takesMore(pod: PodSpec | undefined, other: PodSpec | undefined): boolean {
+  const before = podCost(other ?? { containers: [] });
+  return Object.entries(podCost(pod ?? { containers: [] })).some(
+    ([resource, amount]) => compareQuantities(amount, before[resource] ?? 0) > 0,
+  );
 }

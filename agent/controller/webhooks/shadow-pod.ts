@@ -1,19 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
-import {
-  compareQuantities,
-  escapeUser,
-  Labels,
-  QuotaResource,
-  ShadowPodResource,
-  type Quota,
-  type ShadowPod,
-} from "../../api/index.js";
+import { escapeUser, Labels, QuotaResource, ShadowPodResource, type Quota, type ShadowPod } from "../../api/index.js";
 import { isDeleting, keyOf, NamespaceResource } from "../../runtime/index.js";
 import { allow, deny, labelPatch, mutate, type AdmissionAnswer, type AdmissionHandler } from "./admission.js";
 import type { AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
-import { podCost } from "./pod-cost.js";
+import { podCost, takesMore } from "./pod-cost.js";
 import { QuotaUsage } from "./quota-usage.js";
 import { quotaProblem } from "./shadow-pod-quota.js";
 import { whenSynced } from "./when-synced.js";
@@ -69,7 +61,7 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
   /** One that takes no more than before needs no room. */
   function checkUpdate(old: ShadowPod, shadow: ShadowPod, dryRun: boolean): AdmissionAnswer | Promise<AdmissionAnswer> {
     const answer = checkShadowPodUpdate(old, shadow);
-    const isLarger = answer.allowed && takesMore(shadow, old);
+    const isLarger = answer.allowed && takesMore(shadow.spec.pod, old.spec.pod);
     return isLarger && config.resourceEnforcement ? checkQuota(shadow, dryRun) : answer;
   }
 
@@ -107,11 +99,4 @@ function fixedPart(pod: PodSpec | undefined): object | undefined {
     containers: pod.containers?.map(fixed),
     initContainers: pod.initContainers?.map(fixed),
   };
-}
-
-/** Whether a ShadowPod, as resized, takes more of any resource. */
-export function takesMore(shadow: ShadowPod, old: ShadowPod): boolean {
-  const before = podCost(old.spec.pod ?? { containers: [] });
-  const after = podCost(shadow.spec.pod ?? { containers: [] });
-  return Object.entries(after).some(([resource, amount]) => compareQuantities(amount, before[resource] ?? 0) > 0);
 }

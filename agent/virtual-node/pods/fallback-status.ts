@@ -1,5 +1,6 @@
 import type { Pod, PodStatus } from "kubernetes-types/core/v1";
 import { kubeTime } from "../../runtime/index.js";
+import { notReadyStatus } from "./pod-status.js";
 import { endedContainers } from "./terminated-containers.js";
 
 export const OFFLOADING_BACK_OFF = "OffloadingBackOff";
@@ -19,9 +20,10 @@ export function notOffloadedStatus(pod: Pod): PodStatus {
   return endedStatus(pod, { phase: "Failed", reason: OFFLOADING_ABORTED, message });
 }
 
-/** Status of a pod that the provider does not take: it waits, and says in whose words. The first status from the provider replaces it. */
-export function refusedStatus({ status }: Pod, message: string): PodStatus {
-  return { ...status, phase: "Pending", reason: OFFLOADING_REFUSED, message };
+/** Status of a pod that the provider does not take, or not again: it waits, and says why. The first status from the provider replaces it. */
+export function refusedStatus(pod: Pod, message: string): PodStatus {
+  const phase = pod.status?.phase ?? "Pending";
+  return { ...notReadyStatus(pod, OFFLOADING_REFUSED, message), phase, reason: OFFLOADING_REFUSED, message };
 }
 
 /** The pod's last status, ended. */

@@ -284,6 +284,9 @@ export class PodController {
       const message = "the remote pod has ended and is gone";
       return this.writeStatus(pod, endedStatus(pod, { phase, reason: "RemotePodTerminated", message }));
     }
+    // Why there is none the provider tells by itself.
+    const refusal = shadow.status?.message;
+    if (refusal) return this.writeStatus(pod, refusedStatus(pod, refusal));
     return this.writeStatus(pod, notReadyStatus(pod, "RemotePodMissing", "the remote pod is gone for the moment"));
   }
 

@@ -3,11 +3,19 @@ import type { PodSpec } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ForeignClusterResource,
+  QuotaResource,
   ShadowEndpointSliceResource,
   ShadowPodResource,
   type ShadowPod,
 } from "../../../agent/api/index.js";
-import { EndpointSliceResource, PodResource, type KubeClient } from "../../../agent/runtime/index.js";
+import {
+  EndpointSliceResource,
+  EventResource,
+  NodeResource,
+  PodResource,
+  objectPath,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
 
@@ -107,6 +115,93 @@ describe("shadow resources against a real API server", function () {
     expect(pod.metadata?.annotations).not.to.have.property("note");
   });
 
+  it("changes the Pod as its ShadowPod changes, in all that a Pod takes while it runs", async () => {
+    const resources = { requests: { cpu: "100m", memory: "16Mi" } };
+    const containers = [{ name: "c", image: "i:1", resources }];
+    await client.create(ShadowPodResource, shadowPod("changing", { containers }));
+    const made = await eventually("the Pod", () => client.get(PodResource, id("changing")));
+    await client.mergePatch(ShadowPodResource, id("changing"), {
+      spec: {
+        pod: {
+          containers: [{ name: "c", image: "i:2", resources: { requests: { cpu: "200m", memory: "16Mi" } } }],
+          activeDeadlineSeconds: 3600,
+          tolerations: [{ key: "late", operator: "Exists" }],
+          ephemeralContainers: [{ name: "debugger", image: "tools", targetContainerName: "c" }],
+        },
+      },
+    });
+    const pod = await eventually("the debugger", async () => {
+      const now = await client.get(PodResource, id("changing"));
+      return now?.spec?.ephemeralContainers?.length ? now : undefined;
+    });
+    expect(pod.metadata?.uid).to.equal(made.metadata?.uid);
+    expect(pod.spec?.containers[0]).to.deep.include({ image: "i:2" });
+    expect(pod.spec?.containers[0]?.resources?.requests).to.include({ cpu: "200m" });
+    expect(pod.spec?.activeDeadlineSeconds).to.equal(3600);
+    expect(pod.spec?.tolerations?.map(({ key }) => key)).to.include("late");
+  });
+
+  it("tells on the ShadowPod what its Pod does not take, and takes the rest", async () => {
+    const image = { op: "replace", path: "/spec/pod/containers/0/image", value: "i:3" };
+    // A deadline can be made shorter only.
+    const longer = { op: "replace", path: "/spec/pod/activeDeadlineSeconds", value: 7200 };
+    await client.jsonPatch(ShadowPodResource, id("changing"), [longer]);
+    const event = await eventually("the refusal", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.find(({ reason }) => reason === "FailedUpdatePod");
+    });
+    expect(event.involvedObject).to.include({ kind: "ShadowPod", name: "changing" });
+    await client.jsonPatch(ShadowPodResource, id("changing"), [{ ...longer, value: 1800 }, image]);
+    await eventually("the image", async () => {
+      const pod = await client.get(PodResource, id("changing"));
+      return pod?.spec?.containers[0]?.image === "i:3" && pod.spec.activeDeadlineSeconds === 1800;
+    });
+  });
+
+  it("runs no more than a user's quota, whatever admission has let in, and the next when there is room", async () => {
+    const user = "slice-0123456789ab";
+    const resources = { cpu: "1", memory: "1Gi", pods: 10 };
+    await client.create(
+      QuotaResource,
+      QuotaResource.build({ metadata: { name: user, namespace: NAMESPACE }, spec: { user, resources } }),
+    );
+    const names = [0, 1, 2, 3, 4].map((i) => `greedy-${i}`);
+    await Promise.all(
+      names.map((name) => {
+        const shadow = shadowPod(name, {
+          containers: [{ name: "c", image: "i", resources: { requests: { cpu: "400m" } } }],
+        });
+        Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
+        return client.create(ShadowPodResource, shadow);
+      }),
+    );
+    const look = async (): Promise<{ running: string[]; waiting: string[] }> => {
+      const { items } = await client.list(ShadowPodResource, { namespace: NAMESPACE });
+      const running = await Promise.all(names.map((name) => client.get(PodResource, id(name))));
+      return {
+        running: running.flatMap((pod) => pod?.metadata?.name ?? []),
+        waiting: items
+          .filter(({ status }) => status?.reason === "FailedCreatePod")
+          .map((one) => one.metadata.name ?? ""),
+      };
+    };
+    const { running, waiting } = await eventually("three that wait", async () => {
+      const now = await look();
+      return now.waiting.length === 3 ? now : undefined;
+    });
+    expect([...running, ...waiting].sort()).to.deep.equal(names);
+    const told = (await client.get(ShadowPodResource, id(waiting[0] ?? "")))?.status?.message;
+    expect(told).to.contain("peering cpu quota usage exceeded - free 200m / requested 400m");
+
+    await client.delete(ShadowPodResource, id(running[0] ?? ""));
+    await eventually("one of them in its place", async () => (await look()).waiting.length === 2);
+    expect((await look()).running).to.have.length(2);
+    const grown = { spec: { resources: { cpu: "2" } } };
+    await client.mergePatch(QuotaResource, { name: user, namespace: NAMESPACE }, grown);
+    await eventually("all of them", async () => (await look()).waiting.length === 0);
+    for (const name of names) await client.delete(ShadowPodResource, id(name));
+  });
+
   it("makes the Pod again when it is deleted, until its ShadowPod has ended", async () => {
     await client.delete(PodResource, id("web"), { gracePeriodSeconds: 0 });
     await eventually("another Pod", () => client.get(PodResource, id("web")));
@@ -125,6 +220,41 @@ describe("shadow resources against a real API server", function () {
   it("deletes the Pod with its ShadowPod", async () => {
     await client.delete(ShadowPodResource, id("after"));
     await gone(client, PodResource, id("after"));
+  });
+
+  it("ends a Pod on a dead node, so that it is made anew, but none that may have an identity", async () => {
+    await client.create(NodeResource, { metadata: { name: "dead" } });
+    const setReady = (status: string) =>
+      client.mergePatch(
+        NodeResource,
+        { name: "dead" },
+        { status: { conditions: [{ type: "Ready", status }] } },
+        { subresource: "status" },
+      );
+    await setReady("True");
+    const stateful = shadowPod("set-0");
+    Object.assign(stateful.metadata.labels ?? {}, { "statefulset.kubernetes.io/pod-name": "set-0" });
+    await client.create(ShadowPodResource, shadowPod("plain"));
+    await client.create(ShadowPodResource, stateful);
+    const before = new Map<string, string | undefined>();
+    for (const name of ["plain", "set-0"]) {
+      const pod = await eventually("the Pod", () => client.get(PodResource, id(name)));
+      before.set(name, pod.metadata?.uid);
+      const target = { apiVersion: "v1", kind: "Node", name: "dead" };
+      const body = { apiVersion: "v1", kind: "Binding", metadata: id(name), target };
+      await client.request("POST", objectPath(PodResource, id(name), "binding"), { body });
+      await client.delete(PodResource, id(name));
+    }
+    const present = (name: string) => client.get(PodResource, id(name));
+    expect((await present("plain"))?.metadata?.deletionTimestamp).to.be.a("string");
+    await setReady("Unknown");
+    await eventually("another Pod", async () => {
+      const uid = (await present("plain"))?.metadata?.uid;
+      return uid !== undefined && uid !== before.get("plain");
+    });
+    expect((await present("set-0"))?.metadata?.uid).to.equal(before.get("set-0"));
+    await client.delete(PodResource, id("set-0"), { gracePeriodSeconds: 0 });
+    for (const name of before.keys()) await client.delete(ShadowPodResource, id(name));
   });
 
   it("makes EndpointSlices with translated addresses, which are not ready while the consumer is not reachable", async () => {

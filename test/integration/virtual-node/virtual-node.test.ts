@@ -258,6 +258,64 @@ describe("virtual node between two API servers", function () {
     expect(shadow.metadata.annotations).to.include({ note: "x" });
   });
 
+  it("takes what may change in a running pod to the provider, and a debugger's status back", async () => {
+    const resources = { requests: { cpu: "100m", memory: "16Mi" } };
+    await createPod("changing", { containers: [{ name: "main", image: "web:1", resources }] });
+    const before = await appears(provider, ShadowPodResource, remote("changing"));
+    await runRemotely("changing", running());
+    const path = "/spec/containers/0";
+    const id = local("changing");
+    await consumer.jsonPatch(PodResource, id, [
+      { op: "replace", path: `${path}/image`, value: "web:2" },
+      { op: "add", path: "/spec/tolerations/-", value: { key: "late", operator: "Exists" } },
+      { op: "add", path: "/spec/activeDeadlineSeconds", value: 3600 },
+    ]);
+    const cpu = { op: "replace", path: `${path}/resources/requests/cpu`, value: "200m" };
+    await consumer.jsonPatch(PodResource, id, [cpu], { subresource: "resize" });
+    const debuggers = [{ name: "debugger", image: "tools", targetContainerName: "main", stdin: true }];
+    const add = { op: "add", path: "/spec/ephemeralContainers", value: debuggers };
+    await consumer.jsonPatch(PodResource, id, [add], { subresource: "ephemeralcontainers" });
+    const { spec, metadata } = await appears(provider, ShadowPodResource, remote("changing"), (shadow) =>
+      Boolean(shadow.spec.pod?.ephemeralContainers?.length),
+    );
+    expect(metadata.uid).to.equal(before.metadata.uid);
+    expect(spec.pod?.containers[0]).to.deep.include({ image: "web:2" });
+    expect(spec.pod?.containers[0]?.resources?.requests).to.deep.equal({ cpu: "200m", memory: "16Mi" });
+    expect(spec.pod).to.include({ activeDeadlineSeconds: 3600 });
+    expect(spec.pod?.tolerations?.map(({ key }) => key)).to.include("late");
+    expect(spec.pod?.ephemeralContainers?.[0]).to.include({ name: "debugger", targetContainerName: "main" });
+    expect(spec.pod?.ephemeralContainers?.[0]?.env?.map(({ name }) => name)).to.include("KUBERNETES_SERVICE_HOST");
+
+    const status = running();
+    const [main] = status.containerStatuses ?? [];
+    await runRemotely("changing", {
+      ...status,
+      ephemeralContainerStatuses: [
+        { ...main!, name: "debugger" },
+        { ...main!, name: "the provider's own" },
+      ],
+    });
+    const pod = await appears(consumer, PodResource, id, ({ status: now }) =>
+      Boolean(now?.ephemeralContainerStatuses?.length),
+    );
+    expect(pod.status?.ephemeralContainerStatuses?.map(({ name }) => name)).to.deep.equal(["debugger"]);
+    await consumer.delete(PodResource, id, { gracePeriodSeconds: 0 });
+  });
+
+  it("says on the pod why the provider does not take it, until it does", async () => {
+    await createPod("unwanted");
+    const id = remote("unwanted");
+    await appears(provider, ShadowPodResource, id);
+    const refusal = { phase: "Pending", reason: "FailedCreatePod", message: "no room for it" };
+    await provider.mergePatch(ShadowPodResource, id, { status: refusal }, { subresource: "status" });
+    const waiting = await appears(consumer, PodResource, local("unwanted"), ({ status }) => Boolean(status?.reason));
+    expect(waiting.status).to.include({ phase: "Pending", reason: "OffloadingRefused", message: "no room for it" });
+    await runRemotely("unwanted", running());
+    const pod = await appears(consumer, PodResource, local("unwanted"), ({ status }) => status?.phase === "Running");
+    expect(pod.status).to.not.have.any.keys("reason", "message");
+    await consumer.delete(PodResource, local("unwanted"), { gracePeriodSeconds: 0 });
+  });
+
   it("adds a restart for every remote pod made anew, and marks the pod not ready in between", async () => {
     await runRemotely("web", running(2));
     await appears(

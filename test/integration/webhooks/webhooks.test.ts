@@ -12,6 +12,8 @@ import {
   type ShadowPod,
 } from "../../../agent/api/index.js";
 import {
+  DaemonSetResource,
+  EventResource,
   KubeClient,
   NamespaceResource,
   NodeResource,
@@ -129,10 +131,79 @@ describe("webhooks called by a real API server", function () {
       return created.spec?.affinity ? created : undefined;
     });
     expect(mutated.spec?.tolerations?.some(({ key }) => key === "virtual-node.liqo.io/not-allowed")).to.equal(true);
+    const daemon: Pod = pod("daemon");
+    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true };
+    Object.assign(daemon.metadata ?? {}, { ownerReferences: [owner] });
+    expect((await client.create(PodResource, daemon)).spec).to.not.have.property("affinity");
     const patch = { spec: { namespaceMappingStrategy: "EnforceSameName" } };
     expect(
       await refusal(client.mergePatch(NamespaceOffloadingResource, { name: "offloading", namespace: "app" }, patch)),
     ).to.contain("immutable");
+  });
+
+  it("prepares pods for virtual nodes that are older than the offloading of their namespace and have no node", async () => {
+    const unschedulable = { type: "PodScheduled", status: "False", reason: "Unschedulable" };
+    const early = async (namespace: string, metadata: Pod["metadata"] = {}): Promise<Pod> => {
+      await ensureNamespace(client, namespace);
+      const pod = await client.create(PodResource, {
+        metadata: { name: "early", namespace, ...metadata },
+        spec: { containers: [{ name: "c", image: "i" }] },
+      });
+      const status = { conditions: [unschedulable] };
+      return client
+        .mergePatch(PodResource, { name: "early", namespace }, { status }, { subresource: "status" })
+        .then(() => pod);
+    };
+    const offload = (namespace: string, podOffloadingStrategy: "Remote" | "LocalAndRemote") =>
+      client.create(
+        NamespaceOffloadingResource,
+        NamespaceOffloadingResource.build({
+          metadata: { name: "offloading", namespace },
+          spec: { podOffloadingStrategy },
+        }),
+      );
+    const present = (namespace: string) => client.get(PodResource, { name: "early", namespace });
+
+    const tolerant = await early("app-both");
+    await offload("app-both", "LocalAndRemote");
+    const tolerating = await eventually("the toleration", async () => {
+      const pod = await present("app-both");
+      return pod?.spec?.tolerations?.some(({ key }) => key === "virtual-node.liqo.io/not-allowed") ? pod : undefined;
+    });
+    expect(tolerating.metadata?.uid).to.equal(tolerant.metadata?.uid);
+
+    const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "r", controller: true };
+    await early("app-remote", { ownerReferences: [owner] });
+    await offload("app-remote", "Remote");
+    await eventually("the pod's end", async () => (await present("app-remote")) === undefined);
+
+    const bare = await early("app-bare");
+    await offload("app-bare", "Remote");
+    await eventually("a word on the bare pod", async () => {
+      const { items } = await client.list(EventResource, { namespace: "app-bare" });
+      return items.some(
+        ({ reason, involvedObject }) => reason === "PredatesOffloading" && involvedObject.kind === "Pod",
+      );
+    });
+    expect((await present("app-bare"))?.metadata?.uid).to.equal(bare.metadata?.uid);
+  });
+
+  it("keeps DaemonSets off virtual nodes", async () => {
+    const labels = { app: "everywhere" };
+    const created = await client.create(DaemonSetResource, {
+      metadata: { name: "everywhere", namespace: "default" },
+      spec: {
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: { containers: [{ name: "c", image: "i" }], tolerations: [{ operator: "Exists" }] },
+        },
+      },
+    });
+    const affinity = created.spec?.template.spec?.affinity?.nodeAffinity;
+    expect(affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).to.deep.equal([
+      { matchExpressions: [{ key: "liqo.io/type", operator: "NotIn", values: ["virtual-node"] }] },
+    ]);
   });
 
   describe("ShadowPods", () => {

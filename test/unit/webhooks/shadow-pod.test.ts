@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
 import { ShadowPodResource, type ResourceList, type ShadowPod } from "../../../agent/api/index.js";
-import { podCost } from "../../../agent/controller/webhooks/pod-cost.js";
-import { checkShadowPodUpdate, takesMore } from "../../../agent/controller/webhooks/shadow-pod.js";
+import { podCost, takesMore } from "../../../agent/controller/webhooks/pod-cost.js";
+import { checkShadowPodUpdate } from "../../../agent/controller/webhooks/shadow-pod.js";
 import { quotaProblem } from "../../../agent/controller/webhooks/shadow-pod-quota.js";
 
 function container(requests: ResourceList, extra: Partial<Container> = {}): Container {
@@ -89,7 +89,7 @@ describe("checkShadowPodUpdate", () => {
   });
 
   it("looks at the quota only when a pod is to take more than before", () => {
-    const of = (cpu: string, memory: string): ShadowPod => shadow({ containers: [container({ cpu, memory })] });
+    const of = (cpu: string, memory: string): PodSpec => ({ containers: [container({ cpu, memory })] });
     expect(takesMore(of("1", "1Gi"), of("1000m", "1Gi"))).to.equal(false);
     expect(takesMore(of("500m", "1Gi"), of("1", "1Gi"))).to.equal(false);
     expect(takesMore(of("500m", "2Gi"), of("1", "1Gi"))).to.equal(true);

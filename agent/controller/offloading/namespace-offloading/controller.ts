@@ -18,9 +18,12 @@ import {
   isDeleting,
   keyOf,
   NamespaceResource,
+  PodResource,
   removeFinalizer,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { isEarly } from "../early-pods-controller.js";
+import { hasEnded } from "../has-ended.js";
 import { virtualClusterNodes } from "../informers.js";
 import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
@@ -41,6 +44,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   const namespaces = informers.for(NamespaceResource);
   const foreignClusters = informers.for(ForeignClusterResource);
   const nodes = virtualClusterNodes(context);
+  const events = context.recorder("namespaceoffloading-controller");
 
   async function reconcile(key: string): Promise<void> {
     const offloading = offloadings.get(key);
@@ -57,7 +61,8 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     }
     const namespace = offloading.metadata.namespace ?? "";
     const remote = remoteNamespaceName(namespace, offloading.spec, config.clusterId);
-    await labelNamespace(namespace, offloading.spec.podOffloadingStrategy !== "Local");
+    const isNew = await labelNamespace(namespace, offloading.spec.podOffloadingStrategy !== "Local");
+    if (isNew) await tellOfEarlyPods(offloading);
 
     const selected = selectedClusters(offloading.spec, virtualNodes.list(), (name) => nodes.get(name));
     const current = await mapNamespace(namespace, (clusterID) => (selected.get(clusterID) ? remote : undefined));
@@ -94,12 +99,27 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     );
   }
 
-  async function labelNamespace(name: string, enabled: boolean): Promise<void> {
+  /** True when new pods of the namespace are to be prepared for virtual nodes from now on. */
+  async function labelNamespace(name: string, enabled: boolean): Promise<boolean> {
     const namespace = namespaces.get(name);
-    if (!namespace || (namespace.metadata?.labels?.[Labels.schedulingEnabled] === "true") === enabled) return;
+    if (!namespace || (namespace.metadata?.labels?.[Labels.schedulingEnabled] === "true") === enabled) return false;
     const labels = { [Labels.schedulingEnabled]: enabled ? "true" : null };
     const updated = await unlessGone(client.mergePatch(NamespaceResource, { name }, { metadata: { labels } }));
     if (updated) namespaces.observe(updated);
+    return enabled;
+  }
+
+  /** Pods that have a node stay on it: who wants them elsewhere must make them anew. */
+  async function tellOfEarlyPods(offloading: NamespaceOffloading): Promise<void> {
+    const { items } = await client.list(PodResource, { namespace: offloading.metadata.namespace });
+    const early = items.filter((pod) => pod.spec?.nodeName && !hasEnded(pod) && isEarly(pod));
+    if (early.length === 0) return;
+    events.normal(
+      NamespaceOffloadingResource,
+      offloading,
+      "PodsPredateOffloading",
+      `${early.length} pods are older than the offloading and stay where they are; to let them move, make them anew, for instance by "kubectl rollout restart"`,
+    );
   }
 
   async function finish(offloading: NamespaceOffloading): Promise<void> {

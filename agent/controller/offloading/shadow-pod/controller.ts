@@ -3,20 +3,26 @@ import {
   ConfigurationResource,
   Labels,
   LabelValues,
+  QuotaResource,
   ShadowPodResource,
   type Configuration,
   type ShadowPod,
+  type ShadowPodStatus,
 } from "../../../api/index.js";
 import { Controller, isAlreadyExists, isDeleting, messageOf, PodResource } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { takesMore } from "../../webhooks/pod-cost.js";
 import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
+import { hasEnded } from "../has-ended.js";
 import { unlessGone } from "../unless-gone.js";
 import { applyChanges, hasNewChanges } from "./changes.js";
 import { metadataPatch, podOf } from "./pod.js";
+import { QuotaRoom, userOf } from "./quota-room.js";
 
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
 const WORKERS = 20;
+const FAILED_CREATE = "FailedCreatePod";
 
 /**
  * On the provider. Watches ShadowPods and the Pods made for them. Owns one Pod for each ShadowPod, of the same name, and gives it what
@@ -24,15 +30,18 @@ const WORKERS = 20;
  * specification, §5.4). Decides from the caches only, so that a Pod follows its ShadowPod by one request.
  */
 export function shadowPodController(context: ControllerContext): Controller {
-  const { client, informers, logger } = context;
+  const { client, informers, config, logger } = context;
   const shadowPods = informers.for(ShadowPodResource);
   const pods = informers.for(PodResource, { labelSelector: `${Labels.managedBy}=${LabelValues.shadowPodManager}` });
   const configurations = informers.for(ConfigurationResource);
+  const quotas = informers.for(QuotaResource);
+  const room = new QuotaRoom(quotas, pods);
   const events = context.recorder("shadowpod-controller");
 
   async function reconcile(key: string): Promise<void> {
     const shadow = shadowPods.get(key);
     const pod = pods.get(key);
+    if (!shadow || isDeleting(shadow) || hasEnded(shadow)) room.forget(key);
     if (!shadow) return pod && removeOrphan(pod);
     if (isDeleting(shadow) || hasEnded(shadow)) return;
     if (!pod) return createPod(shadow);
@@ -43,27 +52,46 @@ export function shadowPodController(context: ControllerContext): Controller {
 
   async function createPod(shadow: ShadowPod): Promise<void> {
     const pod = podOf(shadow, configurationFor(shadow));
+    const problem = config.resourceEnforcement ? room.take(shadow) : undefined;
+    if (problem) return refuse(shadow, `the pod waits for room: ${problem}`);
     try {
       pods.observe(await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER }));
     } catch (error) {
       const present = isAlreadyExists(error) ? await client.get(PodResource, nameOf(pod)) : undefined;
       if (present && isOwnedBy(present, shadow)) return pods.observe(present);
-      events.warning(ShadowPodResource, shadow, "FailedCreatePod", `cannot create the pod: ${messageOf(error)}`);
+      await refuse(shadow, `cannot create the pod: ${messageOf(error)}`);
       throw error;
+    } finally {
+      room.settle(shadow);
     }
     events.normal(ShadowPodResource, shadow, "CreatedPod", `created pod ${shadow.metadata.name ?? ""}`);
+  }
+
+  /** Why there is no Pod, in an event and where the consumer's virtual node reads it. */
+  async function refuse(shadow: ShadowPod, message: string): Promise<void> {
+    events.warning(ShadowPodResource, shadow, FAILED_CREATE, message);
+    await writeStatus(shadow, { phase: "Pending", reason: FAILED_CREATE, message });
   }
 
   /** Before the metadata, which notes that this has been done. */
   async function updateSpec(shadow: ShadowPod, pod: Pod): Promise<Pod> {
     if (isDeleting(pod) || hasEnded(pod) || !hasNewChanges(shadow, pod)) return pod;
-    const result = await unlessGone(applyChanges(client, shadow, pod));
-    for (const refusal of result?.refusals ?? []) {
-      events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `cannot change the pod: ${refusal}`);
+    const problem = config.resourceEnforcement && takesMore(shadow.spec.pod, pod.spec) ? room.take(shadow) : undefined;
+    if (problem) {
+      events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `the pod's resources wait for room: ${problem}`);
+      return pod;
     }
-    if (!result) return pod;
-    pods.observe(result.pod);
-    return result.pod;
+    try {
+      const result = await unlessGone(applyChanges(client, shadow, pod));
+      for (const refusal of result?.refusals ?? []) {
+        events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `cannot change the pod: ${refusal}`);
+      }
+      if (!result) return pod;
+      pods.observe(result.pod);
+      return result.pod;
+    } finally {
+      room.settle(shadow);
+    }
   }
 
   async function updateMetadata(shadow: ShadowPod, pod: Pod): Promise<void> {
@@ -82,8 +110,13 @@ export function shadowPodController(context: ControllerContext): Controller {
 
   async function copyPhase(shadow: ShadowPod, pod: Pod): Promise<void> {
     const phase = pod.status?.phase as ShadowPodPhase | undefined;
-    if (!phase || shadow.status?.phase === phase) return;
-    const patch = { status: { phase } };
+    if (phase) await writeStatus(shadow, { phase });
+  }
+
+  async function writeStatus(shadow: ShadowPod, { phase, reason, message }: ShadowPodStatus): Promise<void> {
+    const { status = {} } = shadow;
+    if (status.phase === phase && status.reason === reason && status.message === message) return;
+    const patch = { status: { phase, reason: reason ?? null, message: message ?? null } };
     const updated = await unlessGone(
       client.mergePatch(ShadowPodResource, nameOf(shadow), patch, { subresource: "status" }),
     );
@@ -104,7 +137,7 @@ export function shadowPodController(context: ControllerContext): Controller {
       events.warning(
         ShadowPodResource,
         shadow,
-        "FailedCreatePod",
+        FAILED_CREATE,
         "a pod of this name exists and belongs to another owner",
       );
       return;
@@ -118,14 +151,19 @@ export function shadowPodController(context: ControllerContext): Controller {
     return origin && isNeeded ? configurationOf(configurations, origin) : undefined;
   }
 
-  return new Controller({ name: "shadow-pod", reconcile, logger, workers: WORKERS }).watch(shadowPods).watch(pods);
+  return (
+    new Controller({ name: "shadow-pod", reconcile, logger, workers: WORKERS })
+      .watch(shadowPods)
+      .watch(pods)
+      // Room that has become free is for those who wait for it.
+      .watch(pods, (pod, { type }) =>
+        type === "deleted" || hasEnded(pod) ? (userOf(pod) ?? []).flatMap((user) => room.waitingFor(user)) : [],
+      )
+      .watch(quotas, () => room.waitingFor())
+  );
 }
 
-type ShadowPodPhase = NonNullable<ShadowPod["status"]>["phase"];
-
-function hasEnded({ status }: ShadowPod | Pod): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
-}
+type ShadowPodPhase = ShadowPodStatus["phase"];
 
 function isOwnedBy(pod: Pod, shadow: ShadowPod): boolean {
   return pod.metadata?.ownerReferences?.some(({ uid }) => uid === shadow.metadata.uid) ?? false;

@@ -1,0 +1,82 @@
+import type { Pod } from "kubernetes-types/core/v1";
+import { Labels, NamespaceOffloadingResource, Names, type NamespaceOffloading } from "../../api/index.js";
+import {
+  Controller,
+  findCondition,
+  isDeleting,
+  keyOf,
+  NamespaceResource,
+  PodResource,
+  splitKey,
+} from "../../runtime/index.js";
+import type { PatchOperation } from "../webhooks/admission.js";
+import { offloadingPatch, toleratesVirtualNodes } from "../webhooks/pod-affinity.js";
+import type { ControllerContext } from "../context.js";
+import { isDaemonPod } from "./daemon-pod.js";
+import { unlessGone } from "./unless-gone.js";
+
+/**
+ * On the consumer. Watches pods that no node has been found for, in namespaces that were offloaded after the pods were made: admission has not
+ * prepared those for virtual nodes (offloading specification, §12.1). Where a toleration is all that is missing it is added. Node affinity
+ * cannot be: of a pod that a controller makes anew, the unschedulable one is deleted; any other is told by an event.
+ */
+export function earlyPodsController(context: ControllerContext): Controller {
+  const { client, informers, logger } = context;
+  const pods = informers.for(PodResource, { fieldSelector: "spec.nodeName=,status.phase=Pending" });
+  const offloadings = informers.for(NamespaceOffloadingResource);
+  const namespaces = informers.for(NamespaceResource);
+  const events = context.recorder("namespaceoffloading-controller");
+
+  async function reconcile(key: string): Promise<void> {
+    const pod = pods.get(key);
+    const { namespace = "" } = splitKey(key);
+    const offloading = offloadings.find(namespace, Names.namespaceOffloading);
+    if (!pod?.spec || !offloading || isDeleting(offloading) || !isEarly(pod)) return;
+    // Until the label is there a pod made anew would be no better.
+    if (namespaces.get(namespace)?.metadata?.labels?.[Labels.schedulingEnabled] !== "true") return;
+    const patch = offloadingPatch(pod.spec, offloading.spec);
+    if (patch.length === 0) return;
+    if (patch.every(({ path }) => path === "/spec/tolerations")) return tolerate(pod, patch);
+    if (!isUnschedulable(pod)) return;
+    if (hasController(pod)) return replace(pod);
+    events.warning(
+      PodResource,
+      pod,
+      "PredatesOffloading",
+      `the pod is older than the offloading of its namespace, and cannot be given the node affinity that it needs: delete and create it again`,
+    );
+  }
+
+  async function tolerate(pod: Pod, patch: PatchOperation[]): Promise<void> {
+    const { name = "", namespace, uid } = pod.metadata ?? {};
+    const guarded = [{ op: "test", path: "/metadata/uid", value: uid }, ...patch];
+    await unlessGone(client.jsonPatch(PodResource, { name, namespace }, guarded));
+  }
+
+  async function replace(pod: Pod): Promise<void> {
+    const { name = "", namespace, uid } = pod.metadata ?? {};
+    await client.delete(PodResource, { name, namespace }, { uid });
+    const message =
+      "deleted before it had a node, so that it is made anew for the nodes that its namespace is offloaded to";
+    events.normal(PodResource, pod, "PredatesOffloading", message);
+  }
+
+  const inNamespace = (namespace: string): string[] => pods.inNamespace(namespace).map(keyOf);
+  return new Controller({ name: "early-pods", reconcile, logger })
+    .watch(pods)
+    .watch(offloadings, ({ metadata }: NamespaceOffloading) => inNamespace(metadata.namespace ?? ""))
+    .watch(namespaces, ({ metadata }) => inNamespace(metadata?.name ?? ""));
+}
+
+/** Whether a pod was made without any thought of virtual nodes. */
+export function isEarly(pod: Pod): boolean {
+  return !isDeleting(pod) && !isDaemonPod(pod) && !toleratesVirtualNodes(pod.spec);
+}
+
+function isUnschedulable({ status }: Pod): boolean {
+  return findCondition(status?.conditions, "PodScheduled")?.status === "False";
+}
+
+function hasController({ metadata }: Pod): boolean {
+  return metadata?.ownerReferences?.some(({ controller }) => controller) ?? false;
+}

@@ -1,0 +1,86 @@
+import type { Pod } from "kubernetes-types/core/v1";
+import { escapeUser, Labels, type Quota, type ResourceList, type ShadowPod } from "../../../api/index.js";
+import { keyOf, type Informer } from "../../../runtime/index.js";
+import { podCost } from "../../webhooks/pod-cost.js";
+import { hasEnded } from "../has-ended.js";
+import { quotaProblem, totalCost } from "../../webhooks/shadow-pod-quota.js";
+
+const CREATOR_INDEX = "offloading/creator-user";
+
+/**
+ * The last word on a user's quota, given by the one controller that makes Pods: what runs never exceeds what was granted, also when admission, which has
+ * several replicas, has let more ShadowPods in, or a smaller grant has come since. Counts the Pods that are there, also those
+ * that are ending, not what asks for them.
+ */
+export class QuotaRoom {
+  private readonly reserved = new Map<string, { user: string; cost: ResourceList }>();
+  private readonly waiting = new Map<string, string>();
+  private readonly costs = new WeakMap<Pod, ResourceList>();
+
+  constructor(
+    private readonly quotas: Informer<Quota>,
+    private readonly pods: Informer<Pod>,
+  ) {
+    pods.addIndex(CREATOR_INDEX, (pod) => userOf(pod) ?? []);
+  }
+
+  /**
+   * Takes room for a ShadowPod's Pod as it is to be, in place of what the Pod takes now. Returns why there is none, or undefined when it has been taken: until
+   * `settle`, at which the Pod must be in the cache. A ShadowPod that names no user was made where nothing is enforced.
+   */
+  take(shadow: ShadowPod): string | undefined {
+    const [user] = userOf(shadow) ?? [];
+    if (!user || !shadow.spec.pod) return undefined;
+    const key = keyOf(shadow);
+    const quota = this.quotas.list().find(({ spec }) => escapeUser(spec.user) === user);
+    // A cordon keeps new ShadowPods out; those that are there go on.
+    const problem = quota
+      ? quotaProblem(shadow.spec.pod, { ...quota.spec, cordoned: false }, this.usedBy(user, key))
+      : `there is no Quota for user ${user} any more`;
+    if (problem) {
+      this.waiting.set(key, user);
+      return problem;
+    }
+    this.waiting.delete(key);
+    this.reserved.set(key, { user, cost: podCost(shadow.spec.pod) });
+    return undefined;
+  }
+
+  /** The Pod is there, or will not be. */
+  settle(shadow: ShadowPod): void {
+    this.reserved.delete(keyOf(shadow));
+  }
+
+  /** Nothing waits for room under this key any more. */
+  forget(key: string): void {
+    this.waiting.delete(key);
+  }
+
+  /** Keys of the ShadowPods that a user's room is too small for; all users' when none is named. */
+  waitingFor(user?: string): string[] {
+    return [...this.waiting].filter(([, other]) => user === undefined || other === user).map(([key]) => key);
+  }
+
+  private usedBy(user: string, exceptKey: string): ResourceList {
+    const running = this.pods
+      .byIndex(CREATOR_INDEX, user)
+      .filter((pod) => !hasEnded(pod) && keyOf(pod) !== exceptKey)
+      .map((pod) => this.costOf(pod));
+    const coming = [...this.reserved]
+      .filter(([key, one]) => one.user === user && key !== exceptKey && !this.pods.get(key))
+      .map(([, { cost }]) => cost);
+    return totalCost([...running, ...coming]);
+  }
+
+  private costOf(pod: Pod): ResourceList {
+    const cost = this.costs.get(pod) ?? podCost(pod.spec ?? { containers: [] });
+    this.costs.set(pod, cost);
+    return cost;
+  }
+}
+
+/** Who made the ShadowPod, which its Pod's labels tell too. */
+export function userOf({ metadata }: Pod | ShadowPod): [string] | undefined {
+  const user = metadata?.labels?.[Labels.creatorUser];
+  return user ? [user] : undefined;
+}
