@@ -13,6 +13,8 @@ const hostCondition = object({
   /** The node's fabric pod, or the gateway. */
   host: z.string(),
   lastTransitionTime: dateTime.optional(),
+  /** What stands in the way. */
+  message: z.string().optional(),
 });
 const rulesStatus = object({ conditions: listMap(z.array(hostCondition), "host", "type").optional() });
 

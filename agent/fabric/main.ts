@@ -11,11 +11,14 @@ import {
 } from "../api/index.js";
 import { LevelLoop, NftablesTable, commandRunner } from "../net/index.js";
 import { Informer, KubeClient, createLogger, type KubeObject } from "../runtime/index.js";
+import { FirewallTables, HostRules, applyTablePlans } from "../host-rules/index.js";
 import { applyFabric, removeFabric } from "./apply.js";
 import { collectFabricState } from "./collect-state.js";
+import { FABRIC } from "./plan.js";
 
 interface FabricArguments {
   nodeName: string;
+  podName: string;
   /** The agent's namespace, where the cluster's Networks are. */
   namespace: string;
   /** Take everything off the node and end. */
@@ -32,7 +35,12 @@ function parseArguments(argv: string[], env: NodeJS.ProcessEnv): FabricArguments
     },
   });
   if (!values["node-name"] && !values.cleanup) throw new Error("--node-name or NODE_NAME is required");
-  return { nodeName: values["node-name"], namespace: values["liqo-namespace"], cleanup: values.cleanup };
+  return {
+    nodeName: values["node-name"],
+    podName: env["POD_NAME"] ?? values["node-name"],
+    namespace: values["liqo-namespace"],
+    cleanup: values.cleanup,
+  };
 }
 
 /**
@@ -47,6 +55,8 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   const table = new NftablesTable(run);
   if (args.cleanup) {
     await removeFabric(run, table);
+    await new FirewallTables(run).apply(new Map());
+    await applyTablePlans(run, []);
     return;
   }
   const client = KubeClient.inCluster();
@@ -72,11 +82,22 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   for (const informer of all) informer.onEvent(() => loop.trigger()).start();
   await Promise.all(all.map((informer) => informer.waitForSync()));
   loop.start();
+  const hostRules = new HostRules({
+    client,
+    run,
+    logger,
+    host: { node: nodeName },
+    hostName: args.podName,
+    owner: nodeName,
+    // In front of the agent's own.
+    defaultPriority: FABRIC.priority - 1,
+  });
+  hostRules.start();
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  await loop.stop();
+  await Promise.all([loop.stop(), hostRules.stop()]);
 
   async function apply(): Promise<void> {
     const state = collectFabricState({
@@ -87,6 +108,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
       ips: ips.list(),
     });
     const isChanged = state ? await applyFabric(run, table, state) : await removeFabric(run, table);
+    if (isChanged) hostRules.trigger();
     if (isChanged) logger.info({ links: state?.links.length ?? 0 }, "node updated");
   }
 }

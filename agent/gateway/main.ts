@@ -1,10 +1,12 @@
 import { Ports } from "../api/names.js";
+import { HostRules } from "../host-rules/index.js";
 import { startHealthServer } from "../runtime/health.js";
 import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
 import { KubeClient, aborted, createLogger, delay } from "../runtime/index.js";
 import { parseGatewayArguments } from "./arguments.js";
 import { collectState, tunnelState, type GatewayObjects } from "./collect-state.js";
 import { ConnectionReporter } from "./connection-reporter.js";
+import { FROM_TUNNEL } from "./constants.js";
 import { EndpointChooser } from "./endpoint-chooser.js";
 import { applyKernelSettings } from "./kernel-settings.js";
 import { privateKeyOf } from "./key-source.js";
@@ -50,7 +52,18 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     () => endpoints?.endpoint,
   );
   const watch = new TunnelWatch({ run, args, tunnel, table, endpoints, peer, reporter, logger });
-  const leadership = args.leaderElection ? new Leadership(client, args, logger, () => loop.trigger()) : undefined;
+  const leadership = args.leaderElection ? new Leadership(client, args, logger, () => onLeadership()) : undefined;
+  const hostRules = new HostRules({
+    client,
+    run,
+    logger,
+    host: { node: args.nodeName, remoteClusterID: args.remoteClusterID },
+    hostName: args.name,
+    owner: `${args.namespace}-${args.name}`,
+    // In front of the gateway's own.
+    defaultPriority: FROM_TUNNEL.priority - 1,
+    reports: () => leadership === undefined || leadership.isLeader,
+  });
   let isReady = false;
 
   const health = startHealthServer(() => isReady, Ports.health);
@@ -77,17 +90,23 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   peer.deviceIsNew = implementation === "userspace";
   logger.info({ mode: args.mode, implementation, remoteClusterID: args.remoteClusterID }, "tunnel device ready");
   loop.start();
+  hostRules.start();
   await leadership?.start();
   isReady = true;
   const names = endpoints && resolveNames(endpoints);
   await aborted(ended.signal);
   // Another replica takes over while this one still ends.
   await leadership?.stop();
-  await loop.stop();
+  await Promise.all([loop.stop(), hostRules.stop()]);
   watch.close();
   health.close();
   await names;
   if (failure !== undefined && !signal.aborted) throw new Error(failure);
+
+  function onLeadership(): void {
+    loop.trigger();
+    hostRules.trigger();
+  }
 
   async function apply(): Promise<void> {
     const state = collectState(args, sources.objects());

@@ -60,7 +60,7 @@ export class NftablesTable {
   private async isUntouched(): Promise<boolean> {
     const text = await this.list();
     if (text === undefined) return false;
-    const fingerprint = fingerprintOf(text);
+    const fingerprint = rulesFingerprint(text);
     this.fingerprint ??= fingerprint;
     return this.fingerprint === fingerprint;
   }
@@ -75,8 +75,8 @@ export class NftablesTable {
   }
 }
 
-/** What identifies the rules: everything but handles and counts. */
-function fingerprintOf(listing: string): string {
+/** What identifies the rules of a JSON listing: everything but handles and counts. */
+export function rulesFingerprint(listing: string): string {
   const stable = listing.replace(/"(handle|packets|bytes)": ?\d+/g, '"$1":0');
   return createHash("sha256").update(stable).digest("hex");
 }

@@ -10,6 +10,10 @@ export interface Route {
   device?: string;
   /** The address that the host itself uses towards the destination. */
   source?: string;
+  /** Whether the next hop is on the device's link, whatever the addresses say. Default: with a next hop. */
+  onlink?: boolean;
+  /** As iproute2 names it. Default: the kernel's choice. */
+  scope?: string;
 }
 
 export interface Rule {
@@ -17,6 +21,13 @@ export interface Rule {
   table: number;
   /** Only packets that came in by this interface. */
   incoming?: string;
+  /** Only packets of the host itself whose socket is bound to this interface. */
+  outgoing?: string;
+  /** Only packets from and to these ranges, in canonical form. */
+  source?: string;
+  destination?: string;
+  /** Only packets with this mark. */
+  mark?: number;
 }
 
 /** A set of kernel routing tables that are wholly ours, and the policy rules that lead to them. */
@@ -25,18 +36,29 @@ export interface RoutingPlan {
   tables: { id: number; routes: Route[] }[];
 }
 
-interface PresentRoute {
+/** As iproute2 tells it. */
+export interface PresentRoute {
   type?: string;
   dst: string;
   gateway?: string;
   dev?: string;
   prefsrc?: string;
+  scope?: string;
+  flags?: string[];
+  table?: string;
 }
 
-interface PresentRule {
+/** As iproute2 tells it. */
+export interface PresentRule {
   priority: number;
   table?: string;
   iif?: string;
+  oif?: string;
+  src?: string;
+  srclen?: number;
+  dst?: string;
+  dstlen?: number;
+  fwmark?: string;
   protocol?: string;
 }
 
@@ -46,8 +68,13 @@ export function destinationText(cidr: string): string {
   return cidr.endsWith("/32") ? cidr.slice(0, -3) : cidr;
 }
 
-/** The iproute2 commands that make a table hold exactly the desired routes. */
-export function routeCommands(table: number, desired: readonly Route[], present: readonly PresentRoute[]): string[] {
+/** The iproute2 commands that make a table hold exactly the desired routes, of those present. */
+export function routeCommands(
+  table: number,
+  desired: readonly Route[],
+  present: readonly PresentRoute[],
+  protocol: number = ROUTE_PROTOCOL,
+): string[] {
   const wanted = new Map(desired.map((route) => [destinationText(route.destination), route]));
   const there = new Map(present.map((route) => [route.dst, route]));
   const removals = present
@@ -55,9 +82,7 @@ export function routeCommands(table: number, desired: readonly Route[], present:
     .map(({ dst, type }) => `route del ${type === "blackhole" ? "blackhole " : ""}${dst} table ${table}`);
   const additions = [...wanted]
     .filter(([destination, route]) => !sameRoute(route, there.get(destination)))
-    .map(
-      ([destination, route]) => `route replace ${routeText(destination, route)} table ${table} proto ${ROUTE_PROTOCOL}`,
-    );
+    .map(([destination, route]) => `route replace ${routeText(destination, route)} table ${table} proto ${protocol}`);
   return [...removals, ...additions];
 }
 
@@ -66,27 +91,34 @@ function sameRoute(route: Route, present: PresentRoute | undefined): boolean {
     present !== undefined &&
     (present.type === "blackhole") === (route.blackhole ?? false) &&
     present.gateway === route.via &&
-    present.dev === route.device &&
-    present.prefsrc === route.source
+    (route.device === undefined || present.dev === route.device) &&
+    present.prefsrc === route.source &&
+    (route.onlink === undefined || present.flags?.includes("onlink") === route.onlink) &&
+    (route.scope === undefined || (present.scope ?? "global") === route.scope)
   );
 }
 
-function routeText(destination: string, { blackhole, via, device, source }: Route): string {
+function routeText(destination: string, { blackhole, via, device, source, onlink = !!via, scope }: Route): string {
   if (blackhole) return `blackhole ${destination}`;
   return [
     destination,
     via ? `via ${via}` : "",
     device ? `dev ${device}` : "",
-    via ? "onlink" : "scope link",
+    onlink ? "onlink" : "",
+    scope ? `scope ${scope}` : "",
     source ? `src ${source}` : "",
   ]
     .filter((part) => part !== "")
     .join(" ");
 }
 
-/** The iproute2 commands that make the rules of ours exactly the desired ones. */
-export function ruleCommands(desired: readonly Rule[], present: readonly PresentRule[]): string[] {
-  const ours = present.filter(({ protocol }) => protocol === String(ROUTE_PROTOCOL)).map(fromPresent);
+/** The iproute2 commands that make the rules of ours, which the protocol marks, exactly the desired ones. */
+export function ruleCommands(
+  desired: readonly Rule[],
+  present: readonly PresentRule[],
+  protocol: number = ROUTE_PROTOCOL,
+): string[] {
+  const ours = present.filter((rule) => rule.protocol === String(protocol)).map(fromPresent);
   const wanted = new Map(desired.map((rule) => [ruleText(rule), rule]));
   const seen = new Set<string>();
   const removals = ours.map(ruleText).filter((text) => {
@@ -95,19 +127,37 @@ export function ruleCommands(desired: readonly Rule[], present: readonly Present
     return superfluous;
   });
   return [
-    ...[...wanted.keys()]
-      .filter((text) => !seen.has(text))
-      .map((text) => `rule add ${text} protocol ${ROUTE_PROTOCOL}`),
-    ...removals.map((text) => `rule del ${text} protocol ${ROUTE_PROTOCOL}`),
+    ...[...wanted.keys()].filter((text) => !seen.has(text)).map((text) => `rule add ${text} protocol ${protocol}`),
+    ...removals.map((text) => `rule del ${text} protocol ${protocol}`),
   ];
 }
 
-function fromPresent({ priority, table, iif }: PresentRule): Rule {
-  return { priority, table: Number(table), ...(iif ? { incoming: iif } : {}) };
+function fromPresent({ priority, table, iif, oif, src, srclen, dst, dstlen, fwmark }: PresentRule): Rule {
+  return {
+    priority,
+    table: Number(table),
+    incoming: iif,
+    outgoing: oif,
+    source: rangeOf(src, srclen),
+    destination: rangeOf(dst, dstlen),
+    mark: fwmark === undefined ? undefined : Number(fwmark),
+  };
 }
 
-function ruleText({ priority, incoming, table }: Rule): string {
-  return `priority ${priority}${incoming ? ` iif ${incoming}` : ""} lookup ${table}`;
+/** iproute2 tells single addresses without a length. */
+function rangeOf(address: string | undefined, length = 32): string | undefined {
+  return address === undefined || address === "all" ? undefined : `${address}/${length}`;
+}
+
+function ruleText({ priority, incoming, outgoing, source, destination, mark, table }: Rule): string {
+  const selectors = [
+    source ? `from ${source}` : "",
+    destination ? `to ${destination}` : "",
+    incoming ? `iif ${incoming}` : "",
+    outgoing ? `oif ${outgoing}` : "",
+    mark === undefined ? "" : `fwmark ${mark}`,
+  ];
+  return [`priority ${priority}`, ...selectors, `lookup ${table}`].filter((part) => part !== "").join(" ");
 }
 
 async function readRoutes(run: Run, table: number): Promise<PresentRoute[]> {

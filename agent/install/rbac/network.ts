@@ -48,11 +48,23 @@ export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
     resourceNames: [Names.gatewayRole],
     verbs: ["bind"],
   },
+  // Admission of routes and firewall rules that users bring: no two for one table.
+  { apiGroups: [NETWORKING.group], resources: ["routeconfigurations", "firewallconfigurations"], verbs: ["list"] },
   // Services of borrowed addresses.
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: WRITE },
   // Where gateways run, their addresses, and the addresses of offloaded pods.
   { apiGroups: [""], resources: ["nodes", "pods"], verbs: READ },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** Routes and firewall rules that users bring: carried out, and told of. */
+const HOST_RULES: PolicyRule[] = [
+  { apiGroups: [NETWORKING.group], resources: ["routeconfigurations", "firewallconfigurations"], verbs: READ },
+  {
+    apiGroups: [NETWORKING.group],
+    resources: ["routeconfigurations/status", "firewallconfigurations/status"],
+    verbs: ["patch"],
+  },
 ];
 
 /** What every gateway needs; bound in the whole cluster, as links to nodes and borrowed addresses are not in its namespace. */
@@ -74,6 +86,7 @@ export const GATEWAY_RULES: PolicyRule[] = [
   { apiGroups: [IPAM.group], resources: ["ips"], verbs: READ },
   // Which pod ranges, or which pods, are on which node.
   { apiGroups: [""], resources: ["nodes", "pods"], verbs: READ },
+  ...HOST_RULES,
 ];
 
 /** What the node agent needs. */
@@ -82,4 +95,5 @@ export const FABRIC_RULES: PolicyRule[] = [
   { apiGroups: [NETWORKING.group], resources: ["internalnodes", "internalfabrics", "genevetunnels"], verbs: READ },
   // The cluster's own pod ranges, and addresses that need masquerading.
   { apiGroups: [IPAM.group], resources: ["networks", "ips"], verbs: READ },
+  ...HOST_RULES,
 ];
