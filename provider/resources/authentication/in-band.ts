@@ -4,11 +4,13 @@ import {
   IPType,
   Labels,
   mapRemoteAddress,
+  peerConfiguration,
   Ports,
   type Configuration,
   type IP,
 } from "../../../agent/api/index.js";
 import { ifVisible, waitFor, type Progress } from "../../waits/index.js";
+import { configurationScope } from "../network-link/configuration-scope.js";
 import { judgeMapping } from "../network-link/configure.js";
 import type { Parties } from "./party.js";
 
@@ -35,9 +37,10 @@ export async function inBandProxyUrl(progress: Progress, { consumer, provider }:
     waitFor<Configuration, Configuration>(progress, {
       client: consumer.client,
       type: ConfigurationResource,
-      ...networkOf({ consumer, provider }),
+      ...(await networkOf({ consumer, provider }, progress.signal)),
       what: "the network between the clusters, which inBand needs",
-      judge: ([found]) => {
+      judge: (all) => {
+        const found = peerConfiguration(all, provider.clusterId, consumer.namespace);
         if (!found)
           return {
             waiting: "there is no Configuration for the provider: create a NetworkLink that this resource depends on",
@@ -57,17 +60,19 @@ export async function presentProxyUrl(
 ): Promise<string | undefined> {
   const [ips, configurations] = await Promise.all([
     ifVisible(provider.client.list(IPResource, { ...proxyAddressOf(provider), signal })),
-    ifVisible(consumer.client.list(ConfigurationResource, { ...networkOf({ consumer, provider }), signal })),
+    networkOf({ consumer, provider }, signal).then((selection) =>
+      ifVisible(consumer.client.list(ConfigurationResource, { ...selection, signal })),
+    ),
   ]);
   const address = ips?.items[0]?.status?.ip;
-  const configuration = configurations?.items[0];
+  const configuration = peerConfiguration(configurations?.items ?? [], provider.clusterId, consumer.namespace);
   if (!address || !configuration) return undefined;
   const mapping = judgeMapping(configuration, configuration.metadata.generation ?? 0);
   return "done" in mapping ? urlOf(configuration, address) : undefined;
 }
 
 interface Selection {
-  namespace: string;
+  namespace?: string;
   labelSelector: Record<string, string>;
 }
 
@@ -77,8 +82,9 @@ function proxyAddressOf({ agentNamespace }: Parties["provider"]): Selection {
 }
 
 /** The consumer's Configuration of the provider. */
-function networkOf({ consumer, provider }: Parties): Selection {
-  return { namespace: consumer.namespace, labelSelector: { [Labels.remoteClusterID]: provider.clusterId } };
+async function networkOf({ consumer, provider }: Parties, signal: AbortSignal): Promise<Selection> {
+  const scope = await configurationScope(consumer, signal);
+  return { ...scope, labelSelector: { [Labels.remoteClusterID]: provider.clusterId } };
 }
 
 function urlOf(configuration: Configuration, address: string): string {

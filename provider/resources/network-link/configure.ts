@@ -14,7 +14,7 @@ export async function applyConfiguration(
   remote: Ranges,
   present: Configuration | undefined,
 ): Promise<Configuration> {
-  const manifest = configurationManifest(end, remote, present?.metadata.name);
+  const manifest = configurationManifest(end, remote, present?.metadata);
   const annotations = { [linkAnnotation(end)]: "true" };
   return end.client.apply(
     ConfigurationResource,

@@ -21,6 +21,7 @@ import {
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
 import { concurrently, ifVisible, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
+import { configurationScope } from "./configuration-scope.js";
 import type { LinkEnd } from "./ends.js";
 import { explainAgent } from "./explain.js";
 import { hasSlices, hasTenant, waitForDepartingNodes } from "./in-use.js";
@@ -103,7 +104,7 @@ async function leave(progress: Progress, end: LinkEnd): Promise<void> {
     const patch = { metadata: { annotations: { [linkAnnotation(end)]: null } } };
     await end.client.mergePatch(
       ConfigurationResource,
-      { name: metadata?.name ?? "", namespace: end.namespace },
+      { name: metadata?.name ?? "", namespace: metadata?.namespace },
       patch,
       { fieldManager: directionManager(end), signal: progress.signal },
     );
@@ -142,13 +143,18 @@ async function deleteAll(progress: Progress, end: LinkEnd, type: ResourceType): 
   const objects = await listOrNone(end, type, progress.signal);
   await Promise.all(
     objects.map(({ metadata }) =>
-      end.client.delete(type, { name: metadata?.name ?? "", namespace: end.namespace }, { signal: progress.signal }),
+      end.client.delete(
+        type,
+        { name: metadata?.name ?? "", namespace: metadata?.namespace },
+        { signal: progress.signal },
+      ),
     ),
   );
 }
 
 async function listOrNone(end: LinkEnd, type: ResourceType, signal: AbortSignal) {
   const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
-  const list = await ifVisible(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
+  const scope = type === ConfigurationResource ? await configurationScope(end, signal) : { namespace: end.namespace };
+  const list = await ifVisible(end.client.list(type, { ...scope, labelSelector, signal }));
   return list?.items ?? [];
 }

@@ -10,7 +10,8 @@ import {
   type GatewayServer,
   type PublicKey,
 } from "../../../agent/api/index.js";
-import type { KubeClient, KubeObject, ResourceType } from "../../../agent/runtime/index.js";
+import type { KubeObject, ResourceType } from "../../../agent/runtime/index.js";
+import { configurationScope } from "./configuration-scope.js";
 import type { LinkEnd } from "./ends.js";
 import { remoteLabels } from "./manifests.js";
 
@@ -25,9 +26,9 @@ export interface EndObjects {
 
 /** Reads one end. @throws Error when something is there twice */
 export async function findEndObjects(end: LinkEnd, signal: AbortSignal): Promise<EndObjects> {
-  const one = <T extends KubeObject>(type: ResourceType<T>) => findOne(end.client, type, end, signal);
+  const one = <T extends KubeObject>(type: ResourceType<T>) => findOne(end, type, end, signal);
   const [configuration, server, client, publicKey, connection] = await Promise.all([
-    one(ConfigurationResource),
+    configurationScope(end, signal).then((scope) => findOne(end, ConfigurationResource, scope, signal)),
     one(GatewayServerResource),
     one(GatewayClientResource),
     one(PublicKeyResource),
@@ -37,15 +38,16 @@ export async function findEndObjects(end: LinkEnd, signal: AbortSignal): Promise
 }
 
 async function findOne<T extends KubeObject>(
-  client: KubeClient,
+  end: LinkEnd,
   type: ResourceType<T>,
-  end: Pick<LinkEnd, "namespace" | "remoteId">,
+  { namespace }: { namespace?: string },
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  const { items } = await client.list(type, { namespace: end.namespace, labelSelector: remoteLabels(end), signal });
+  const { client, remoteId } = end;
+  const { items } = await client.list(type, { namespace, labelSelector: remoteLabels(end), signal });
   if (items.length <= 1) return items[0];
-  const names = items.map(({ metadata }) => metadata?.name).join(", ");
+  const names = items.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`).join(", ");
   throw new Error(
-    `cluster ${client.cluster}, namespace ${end.namespace}: there are several ${type.plural} for cluster ${end.remoteId} (${names}): delete all but one`,
+    `cluster ${client.cluster}: there are several ${type.plural} for cluster ${remoteId} (${names}): delete all but one`,
   );
 }

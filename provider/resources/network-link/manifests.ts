@@ -30,9 +30,13 @@ export interface Endpoint {
 type End = Pick<LinkEnd, "remoteId" | "namespace" | "agentNamespace">;
 
 /** Tells one cluster the other's ranges; the rest is that cluster's own business (network specification, §3). */
-export function configurationManifest(end: End, remote: Ranges, name = end.remoteId): Configuration {
+export function configurationManifest(
+  end: End,
+  remote: Ranges,
+  { name = end.remoteId, namespace = end.namespace }: { name?: string; namespace?: string } = {},
+): Configuration {
   return ConfigurationResource.build({
-    metadata: { name, namespace: end.namespace, labels: remoteLabels(end) },
+    metadata: { name, namespace, labels: remoteLabels(end) },
     spec: { remote: { cidr: { pod: remote.pod, external: remote.external } } },
   });
 }
