@@ -9,6 +9,7 @@ import type { Service } from "kubernetes-types/core/v1";
 import type { LabelSelector } from "kubernetes-types/meta/v1";
 import {
   ConfigurationResource,
+  FirewallConfigurationResource,
   ForeignClusterResource,
   GatewayClientResource,
   GatewayServerResource,
@@ -17,14 +18,16 @@ import {
   NamespaceMapResource,
   NamespaceOffloadingResource,
   Ports,
+  PublicKeyResource,
   RenewResource,
   ResourceSliceResource,
+  RouteConfigurationResource,
   ShadowPodResource,
   TenantResource,
   VirtualNodeResource,
 } from "../api/index.js";
 import { WebhookPaths } from "../controller/webhooks/paths.js";
-import { DaemonSetResource, PodResource } from "../runtime/core-resources.js";
+import { DaemonSetResource, PodResource, SecretResource } from "../runtime/core-resources.js";
 import type { ResourceType } from "../runtime/resource-type.js";
 
 export interface WebhookInputs {
@@ -38,7 +41,7 @@ interface WebhookRule {
   name: string;
   path: string;
   type: ResourceType;
-  operations?: ("CREATE" | "UPDATE")[];
+  operations?: ("CREATE" | "UPDATE" | "DELETE")[];
   /** Objects labelled liqo.io/webhook-skip=true are left out. */
   skippable?: boolean;
 }
@@ -53,8 +56,29 @@ const MUTATING: WebhookRule[] = [
     skippable: true,
   },
   { name: "configuration.mutate.liqo.io", path: WebhookPaths.mutateConfigurations, type: ConfigurationResource },
+  {
+    name: "firewallconfiguration.mutate.liqo.io",
+    path: WebhookPaths.mutateFirewallConfigurations,
+    type: FirewallConfigurationResource,
+    skippable: true,
+  },
   { name: "tenant.mutate.liqo.io", path: WebhookPaths.mutateTenants, type: TenantResource, skippable: true },
 ];
+
+/** What a peering user may write, see PEERING_USER_TENANT_NS_RULES. Of Tenants it is asked for deletions, too. */
+const PEERING_USER: WebhookRule[] = [
+  ConfigurationResource,
+  GatewayClientResource,
+  GatewayServerResource,
+  PublicKeyResource,
+  SecretResource,
+  TenantResource,
+].map((type) => ({
+  name: `${type.kind.toLowerCase()}.peeringuser.validate.liqo.io`,
+  path: WebhookPaths.peeringUserWrites,
+  type,
+  operations: ["CREATE", "UPDATE", ...(type === TenantResource ? (["DELETE"] as const) : [])],
+}));
 
 const VALIDATING: WebhookRule[] = [
   { name: "shadowpod.validate.liqo.io", path: WebhookPaths.validateShadowPods, type: ShadowPodResource },
@@ -68,6 +92,18 @@ const VALIDATING: WebhookRule[] = [
   { name: "configuration.validate.liqo.io", path: WebhookPaths.validateConfigurations, type: ConfigurationResource },
   { name: "gatewayserver.validate.liqo.io", path: WebhookPaths.validateGateways, type: GatewayServerResource },
   { name: "gatewayclient.validate.liqo.io", path: WebhookPaths.validateGateways, type: GatewayClientResource },
+  {
+    name: "firewallconfiguration.validate.liqo.io",
+    path: WebhookPaths.validateFirewallConfigurations,
+    type: FirewallConfigurationResource,
+    skippable: true,
+  },
+  {
+    name: "routeconfiguration.validate.liqo.io",
+    path: WebhookPaths.validateRouteConfigurations,
+    type: RouteConfigurationResource,
+    skippable: true,
+  },
   { name: "tenant.validate.liqo.io", path: WebhookPaths.validateTenants, type: TenantResource, skippable: true },
   { name: "namespacemap.peer.validate.liqo.io", path: WebhookPaths.peerWrites, type: NamespaceMapResource },
   { name: "renew.peer.validate.liqo.io", path: WebhookPaths.peerWrites, type: RenewResource },
@@ -82,8 +118,8 @@ const VALIDATING: WebhookRule[] = [
 ];
 
 /**
- * The webhook Service and configurations. They fail closed, for Liqo's own kinds and for pods of offloaded namespaces only; deleting is never asked
- * about. The controller writes its authority into those labelled liqo.io/webhook=true.
+ * The webhook Service and configurations. They fail closed, for Liqo's own kinds, pods of offloaded namespaces and Secrets that peers write. The
+ * controller writes its authority into those labelled liqo.io/webhook=true.
  */
 export function webhookManifests(
   inputs: WebhookInputs,
@@ -104,7 +140,10 @@ export function webhookManifests(
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "ValidatingWebhookConfiguration",
       metadata,
-      webhooks: VALIDATING.map((rule) => webhook(inputs, rule)),
+      webhooks: [
+        ...VALIDATING.map((rule) => webhook(inputs, rule)),
+        ...PEERING_USER.map((rule) => ({ ...webhook(inputs, rule), matchConditions: ONLY_PEERS })),
+      ],
     },
   ];
 }
@@ -177,6 +216,9 @@ function resourceRule({ type, operations = ["CREATE", "UPDATE"] }: WebhookRule):
     scope: type.namespaced ? "Namespaced" : "Cluster",
   };
 }
+
+/** Nobody else's Secrets wait for the webhook. */
+const ONLY_PEERS = [{ name: "peers", expression: `'${Names.controlPlaneGroup}' in request.userInfo.groups` }];
 
 function notSkipped(): LabelSelector {
   return { matchExpressions: [{ key: Labels.webhookSkip, operator: "NotIn", values: ["true"] }] };

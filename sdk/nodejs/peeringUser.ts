@@ -54,6 +54,14 @@ export class PeeringUser extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
     /**
+     * How long the credential is valid, in seconds, at least 600. Once two thirds have passed, the next `pulumi up` replaces it, and the earlier one ends. Default: as long as the cluster signs, usually one year.
+     */
+    declare public readonly expirationSeconds: pulumi.Output<number | undefined>;
+    /**
+     * When the credential expires (RFC 3339).
+     */
+    declare public /*out*/ readonly expirationTimestamp: pulumi.Output<string>;
+    /**
      * A kubeconfig with the rights that peering needs and no more: the `provider` of the consumer's own program.
      */
     declare public /*out*/ readonly kubeconfig: pulumi.Output<string>;
@@ -91,8 +99,10 @@ export class PeeringUser extends pulumi.CustomResource {
             resourceInputs["apiServer"] = args?.apiServer;
             resourceInputs["cluster"] = args?.cluster;
             resourceInputs["consumerClusterId"] = args?.consumerClusterId;
+            resourceInputs["expirationSeconds"] = args?.expirationSeconds;
             resourceInputs["tlsCompatibilityMode"] = (args?.tlsCompatibilityMode) ?? false;
             resourceInputs["drift"] = undefined /*out*/;
+            resourceInputs["expirationTimestamp"] = undefined /*out*/;
             resourceInputs["kubeconfig"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["tenantNamespace"] = undefined /*out*/;
@@ -102,6 +112,8 @@ export class PeeringUser extends pulumi.CustomResource {
             resourceInputs["cluster"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
+            resourceInputs["expirationSeconds"] = undefined /*out*/;
+            resourceInputs["expirationTimestamp"] = undefined /*out*/;
             resourceInputs["kubeconfig"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["tenantNamespace"] = undefined /*out*/;
@@ -131,6 +143,10 @@ export interface PeeringUserArgs {
      * The cluster ID of the consumer that the user peers.
      */
     consumerClusterId: pulumi.Input<string>;
+    /**
+     * How long the credential is valid, in seconds, at least 600. Once two thirds have passed, the next `pulumi up` replaces it, and the earlier one ends. Default: as long as the cluster signs, usually one year.
+     */
+    expirationSeconds?: pulumi.Input<number>;
     /**
      * Use an RSA key instead of Ed25519, for API servers or proxies that do not know the latter. Default: false.
      */

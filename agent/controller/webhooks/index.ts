@@ -6,9 +6,15 @@ import type { WebhookContext } from "./context.js";
 import { mutateDaemonSet } from "./daemon-set.js";
 import { mutateForeignCluster } from "./foreign-cluster.js";
 import { gatewayValidator } from "./gateway.js";
+import {
+  firewallConfigurationValidator,
+  mutateFirewallConfiguration,
+  routeConfigurationValidator,
+} from "./host-rules.js";
 import { namespaceOffloadingValidator } from "./namespace-offloading.js";
 import { WebhookPaths } from "./paths.js";
 import { peerWriteValidator } from "./peer-writes.js";
+import { peeringUserValidator } from "./peering-user-writes.js";
 import { podMutator } from "./pod.js";
 import { resourceSliceValidator } from "./resource-slice.js";
 import { WebhookServer } from "./server.js";
@@ -69,9 +75,13 @@ function handlersOf(context: WebhookContext): Map<string, AdmissionHandler> {
     [WebhookPaths.mutateConfigurations, mutateConfiguration],
     [WebhookPaths.validateConfigurations, configurationValidator(context)],
     [WebhookPaths.validateGateways, gatewayValidator(context)],
+    [WebhookPaths.mutateFirewallConfigurations, mutateFirewallConfiguration],
+    [WebhookPaths.validateFirewallConfigurations, firewallConfigurationValidator(context)],
+    [WebhookPaths.validateRouteConfigurations, routeConfigurationValidator(context)],
     [WebhookPaths.mutateTenants, mutateTenant],
     [WebhookPaths.validateTenants, tenantValidator(context)],
     [WebhookPaths.peerWrites, peerWriteValidator(context)],
+    [WebhookPaths.peeringUserWrites, peeringUserValidator(context)],
     [WebhookPaths.resourceSlices, resourceSliceValidator(context)],
     [WebhookPaths.namespaceOffloading, namespaceOffloadingValidator(context)],
   ]);

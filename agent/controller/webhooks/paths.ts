@@ -10,9 +10,13 @@ export const WebhookPaths = {
   mutateConfigurations: "/mutate/configurations",
   validateConfigurations: "/validate/configurations",
   validateGateways: "/validate/gateways",
+  mutateFirewallConfigurations: "/mutate/firewallconfigurations",
+  validateFirewallConfigurations: "/validate/firewallconfigurations",
+  validateRouteConfigurations: "/validate/routeconfigurations",
   mutateTenants: "/mutate/tenants",
   validateTenants: "/validate/tenants",
   peerWrites: "/validate/peer-writes",
+  peeringUserWrites: "/validate/peering-user-writes",
   resourceSlices: "/validate/resourceslices",
   namespaceOffloading: "/validate/namespace-offloading",
 } as const;

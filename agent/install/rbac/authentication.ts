@@ -111,17 +111,23 @@ export const REMOTE_CONTROLPLANE_RULES: PolicyRule[] = [
 ];
 
 /**
- * ClusterRole `liqo-peering-user-tenant-ns`: for a person who peers without administering the provider (API specification, §11). Liqo's tools
- * update and look again; ours apply (patch) and watch.
+ * ClusterRole `liqo-peering-user-tenant-ns`: for a person who peers without administering the provider (API specification, §11, and narrower: the
+ * namespace's other Secrets hold the provider's own keys where it peers the other way as well, and IP resources would open its network to the
+ * consumer). Which objects it may write is judged at admission.
  */
 export const PEERING_USER_TENANT_NS_RULES: PolicyRule[] = [
   { apiGroups: [""], resources: ["namespaces", "services"], verbs: ["get"] },
-  // Nonces and keys.
-  { apiGroups: [""], resources: ["secrets"], verbs: ["create", "delete", "get", "list", "patch"] },
+  // The nonce. Creating cannot be granted by name.
+  { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+  {
+    apiGroups: [""],
+    resources: ["secrets"],
+    verbs: ["get", ...READ, "patch", "delete"],
+    resourceNames: [Names.nonceSecret],
+  },
   // Whether the gateway is up.
   { apiGroups: ["apps"], resources: ["deployments"], verbs: ["get"] },
   { apiGroups: [AUTHENTICATION], resources: ["tenants"], verbs: CRUD },
-  { apiGroups: ["ipam.liqo.io"], resources: ["ips"], verbs: ["create", "delete", "get", "update"] },
   {
     apiGroups: [NETWORKING],
     resources: ["configurations", "gatewayclients", "gatewayservers", "publickeies"],

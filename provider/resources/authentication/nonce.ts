@@ -1,12 +1,17 @@
 import type { Secret } from "kubernetes-types/core/v1";
 import { DataKeys, Labels, Names } from "../../../agent/api/index.js";
 import { SecretResource, type KubeClient } from "../../../agent/runtime/index.js";
-import { waitFor, type Progress } from "../../waits/index.js";
+import { ifVisible, waitFor, type Progress } from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { Party } from "./party.js";
 
 type NonceLabel = typeof Labels.nonce | typeof Labels.signedNonce;
+
+const USUAL_NAMES: Record<NonceLabel, string> = {
+  [Labels.nonce]: Names.nonceSecret,
+  [Labels.signedNonce]: Names.signedNonceSecret,
+};
 
 /** Asks the provider's agent for a nonce and gives it as the Secret holds it: base64 (of text that is base64 itself). */
 export async function ensureNonce(progress: Progress, provider: Party): Promise<string> {
@@ -37,14 +42,16 @@ export async function ensureSignature(progress: Progress, consumer: Party, nonce
   return waitForKey(progress, consumer, name, DataKeys.signedNonce, "the consumer's signature of the nonce");
 }
 
-/** The nonce Secret for the remote cluster, found by its labels. @throws Error when there are several */
+/** The nonce Secret for the remote cluster, found by its labels; a peering user sees the one of the usual name only. @throws Error when there are several */
 export async function findNonce(
   { client, namespace, remoteId }: Pick<Party, "client" | "namespace" | "remoteId">,
   label: NonceLabel,
   signal: AbortSignal,
 ): Promise<Secret | undefined> {
   const labelSelector = { [label]: "true", [Labels.remoteClusterID]: remoteId };
-  const { items } = await client.list(SecretResource, { namespace, labelSelector, signal });
+  const found = await ifVisible(client.list(SecretResource, { namespace, labelSelector, signal }));
+  if (!found) return client.get(SecretResource, { name: USUAL_NAMES[label], namespace }, signal);
+  const { items } = found;
   if (items.length <= 1) return items[0];
   const names = items.map(({ metadata }) => metadata?.name).join(", ");
   throw new Error(

@@ -10,7 +10,13 @@ import {
   ResourceSliceResource,
   TenantResource,
 } from "../../../agent/api/index.js";
-import { SecretResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import {
+  SecretResource,
+  isForbidden,
+  messageOf,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
 import type { DepartingPair } from "../../preconditions/index.js";
 import { describeRemaining, ifFound, waitFor, waitUntilNone, type Progress } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
@@ -73,7 +79,13 @@ async function removeProviderSide(progress: Progress, provider: Party, isConsume
   if (isConsumerLost) await removeCopies(progress, provider);
   const filter = (object: KubeObject): boolean =>
     ((object as { spec?: { clusterID?: string } }).spec?.clusterID ?? provider.remoteId) === provider.remoteId;
-  await deleteSome(progress, provider, TenantResource, { filter });
+  try {
+    await deleteSome(progress, provider, TenantResource, { filter });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // A cordoned or drained Tenant is its administrator's, who has to be able to keep a consumer out.
+    return progress.log("warning", `the provider keeps its Tenant: ${messageOf(error)}`);
+  }
   await ifFound(waitUntilNone(progress, provider.client, TenantResource, { namespace: provider.namespace, filter }));
   progress.status("provider: Tenant deleted");
   await deleteSecrets(
@@ -146,6 +158,13 @@ async function deleteSome(
   );
 }
 
+/** A peering user sees the nonce only; the certificates go with the Tenant, where the agent is ours. */
 async function deleteSecrets(progress: Progress, party: Party, filter: (secret: Secret) => boolean): Promise<void> {
-  await deleteSome(progress, party, SecretResource, { filter: (object) => filter(object as Secret) });
+  const { client, namespace } = party;
+  try {
+    await deleteSome(progress, party, SecretResource, { filter: (object) => filter(object as Secret) });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    await client.delete(SecretResource, { name: Names.nonceSecret, namespace }, { signal: progress.signal });
+  }
 }

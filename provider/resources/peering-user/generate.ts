@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1";
 import { stringify } from "yaml";
 import { Names, peeringUserName } from "../../../agent/api/index.js";
-import { makeCertificateRequest, makeKeyPair } from "../../../agent/crypto/index.js";
+import { makeCertificateRequest, makeKeyPair, validityOf } from "../../../agent/crypto/index.js";
 import {
   CertificateSigningRequestResource,
   ClusterRoleResource,
@@ -25,7 +25,7 @@ export async function generateUser(
   progress: Progress,
   provider: Peer,
   inputs: PeeringUserInputs,
-  begun: (outputs: Omit<PeeringUserOutputs, "kubeconfig" | "drift">) => void,
+  begun: (outputs: Omit<PeeringUserOutputs, "kubeconfig" | "expirationTimestamp" | "drift">) => void,
 ): Promise<Omit<PeeringUserOutputs, "drift">> {
   const { client } = provider;
   const { consumerClusterId } = inputs;
@@ -36,7 +36,11 @@ export async function generateUser(
   begun(outputs);
   const keys = await makeKeyPair(inputs.tlsCompatibilityMode ? "RSA" : "Ed25519");
   const csr = makeCertificateRequest({ commonName: userName, organization: Names.controlPlaneGroup }, keys.privateKey);
-  const certificate = await sign(progress, client, signingRequestManifest(consumerClusterId, csr));
+  const certificate = await sign(
+    progress,
+    client,
+    signingRequestManifest(consumerClusterId, csr, inputs.expirationSeconds),
+  );
   progress.status("certificate signed");
   const namespaces = { installation: provider.agentNamespace, tenant: tenantNamespace };
   for (const binding of bindingManifests(consumerClusterId, userName, namespaces)) {
@@ -53,7 +57,10 @@ export async function generateUser(
     privateKey: keys.privateKey,
     namespace: tenantNamespace,
   });
-  return { ...outputs, kubeconfig: stringify(kubeconfig) };
+  const validity = validityOf(Buffer.from(certificate, "base64"));
+  if (!validity) throw new Error(`cluster ${client.cluster}: what it has signed is no certificate`);
+  const expirationTimestamp = new Date(validity.notAfter).toISOString();
+  return { ...outputs, kubeconfig: stringify(kubeconfig), expirationTimestamp };
 }
 
 /** Removes bindings and request: without the bindings the certificate is worth nothing. */

@@ -10,6 +10,7 @@ import {
 import { openCluster, openForDeletion, splitPairId, type Peer } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
+import { isExpiring } from "./expiry.js";
 import { generateUser, removeUser } from "./generate.js";
 import { bindingNames } from "./manifests.js";
 import { peeringUserInputs, peeringUserOutputs, type PeeringUserInputs, type PeeringUserOutputs } from "./schema.js";
@@ -23,9 +24,12 @@ export const peeringUser = defineResource({
   inputs: peeringUserInputs,
   outputs: peeringUserOutputs,
   replaceOn: ["consumerClusterId", "tlsCompatibilityMode"],
-  diff: repairDrift,
+  diff: (request) => ({
+    update: [...repairDrift(request).update, ...(isExpiring(request.outputs) ? ["expirationTimestamp"] : [])],
+  }),
   preview(_context, inputs, old): Promise<Partial<UnknowableProperties<PeeringUserOutputs>>> {
-    if (old) return Promise.resolve({ drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN });
+    if (old)
+      return Promise.resolve({ drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN, expirationTimestamp: UNKNOWN });
     return Promise.resolve(known(inputs.consumerClusterId) ? { drift: [] } : {});
   },
   async create(context, inputs) {

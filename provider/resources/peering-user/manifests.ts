@@ -43,13 +43,18 @@ export function bindingManifests(
   ];
 }
 
-export function signingRequestManifest(consumerClusterId: string, csr: string): CertificateSigningRequest {
+export function signingRequestManifest(
+  consumerClusterId: string,
+  csr: string,
+  expirationSeconds?: number,
+): CertificateSigningRequest {
   return {
     metadata: { name: peeringUserName(consumerClusterId), labels: peeringUserLabels(consumerClusterId) },
     spec: {
       request: Buffer.from(csr).toString("base64"),
       signerName: "kubernetes.io/kube-apiserver-client",
       usages: ["digital signature", "key encipherment", "client auth"],
+      ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
     },
   };
 }
@@ -72,7 +77,8 @@ export function userKubeconfig(options: {
   return {
     apiVersion: "v1",
     kind: "Config",
-    "current-context": "default",
+    // By which messages call the cluster.
+    "current-context": cluster,
     clusters: [
       {
         name: cluster,
@@ -88,6 +94,6 @@ export function userKubeconfig(options: {
         },
       },
     ],
-    contexts: [{ name: "default", context: { cluster, user, namespace: options.namespace } }],
+    contexts: [{ name: cluster, context: { cluster, user, namespace: options.namespace } }],
   };
 }

@@ -12,6 +12,16 @@ export const peeringUserInputs = z.object({
     description:
       "Use an RSA key instead of Ed25519, for API servers or proxies that do not know the latter. Default: false.",
   }),
+  expirationSeconds: z
+    .number()
+    .int()
+    .min(600)
+    .optional()
+    .meta({
+      description:
+        "How long the credential is valid, in seconds, at least 600. Once two thirds have passed, the next `pulumi up` replaces it, and the earlier one ends. " +
+        "Default: as long as the cluster signs, usually one year.",
+    }),
 });
 
 export const peeringUserOutputs = z.object({
@@ -23,6 +33,7 @@ export const peeringUserOutputs = z.object({
       "A kubeconfig with the rights that peering needs and no more: the `provider` of the consumer's own program.",
     secret: true,
   }),
+  expirationTimestamp: z.string().meta({ description: "When the credential expires (RFC 3339)." }),
   drift,
 });
 

@@ -113,7 +113,7 @@ async function withdrawAtProvider(
   }
   await gone(progress, provider, QuotaResource, { name: sliceUserName(name, consumerId), namespace });
   const certificate = { name: remoteCertificateSecretName(name), namespace };
-  await client.delete(SecretResource, certificate, { signal: progress.signal });
+  await ifVisible(client.delete(SecretResource, certificate, { signal: progress.signal }));
   progress.status(`provider: nothing left of ResourceSlice ${name}`);
 }
 

@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import {
   Annotations,
+  ConfigurationResource,
   DataKeys,
+  IPResource,
   IdentityResource,
   Labels,
   NamespaceMapResource,
@@ -21,6 +23,7 @@ import {
   type NamespaceMap,
   type ResourceSlice,
 } from "../../../agent/api/index.js";
+import { PEERING_USER_TENANT_NS_RULES } from "../../../agent/install/rbac/authentication.js";
 import { VIRTUAL_KUBELET_REMOTE_RULES } from "../../../agent/install/rbac/virtual-node.js";
 import {
   ClusterRoleBindingResource,
@@ -34,6 +37,7 @@ import {
   RoleBindingResource,
   SecretResource,
 } from "../../../agent/runtime/index.js";
+import { bindingManifests } from "../../../provider/resources/peering-user/manifests.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
   authenticate,
@@ -388,6 +392,86 @@ describe("a consumer that tries to break out", function () {
     const made = await shadow("1m", a.id);
     expect(made.metadata.labels?.[Labels.creatorUser]).to.match(/^b-[0-9a-f]{12}$/);
     await slice.delete(ShadowPodResource, { name: "s", namespace });
+  });
+
+  it("gets no more than peering needs as a peering user", async () => {
+    const user = "liqo-peer-user-a-00";
+    await b.client.apply(
+      ClusterRoleResource,
+      { metadata: { name: Names.peeringUserTenantRole }, rules: PEERING_USER_TENANT_NS_RULES },
+      ADMIN,
+    );
+    for (const binding of bindingManifests(a.id, user, { installation: Names.namespace, tenant })) {
+      await b.client.create(RoleBindingResource, binding);
+    }
+    const peeringUser = KubeClient.fromText(await b.server.kubeconfigFor(user, [Names.controlPlaneGroup]));
+    const others = everywhere(peeringUser);
+    // That is judged at admission, below.
+    delete others["lifting its Tenant's cordon"];
+    const identity = { name: kubeconfigSecretName(controlPlaneIdentityName(b.id)), namespace: tenant };
+    const secret =
+      (name: string, labels: Record<string, string>, rest: object = {}) =>
+      () =>
+        peeringUser.create(SecretResource, {
+          metadata: { name, namespace: tenant, labels: { [Labels.remoteClusterID]: a.id, ...labels } },
+          ...rest,
+        });
+    await expectForbidden({
+      ...others,
+      "reading a kubeconfig of the provider's own": () => peeringUser.get(SecretResource, identity),
+      "reading the certificates that were issued": () =>
+        peeringUser.get(SecretResource, { name: Names.remoteCertificateSecret, namespace: tenant }),
+      "asking for resources itself": () => peeringUser.list(ResourceSliceResource, { namespace: tenant }),
+      "lending an address of the provider's network": () =>
+        peeringUser.create(
+          IPResource,
+          IPResource.build({ metadata: { name: "m", namespace: tenant }, spec: { ip: "169.254.169.254" } }),
+        ),
+    });
+    const nonce = { name: Names.nonceSecret, namespace: tenant };
+    const tenantId = { name: a.id, namespace: tenant };
+    const onTenant = (patch: object) => () => peeringUser.mergePatch(TenantResource, tenantId, patch);
+    const configuration = (remote: string) =>
+      ConfigurationResource.build({
+        metadata: { name: "ranges", namespace: tenant, labels: { [Labels.remoteClusterID]: remote } },
+        spec: { remote: { cidr: { pod: ["10.30.0.0/16"], external: ["10.40.0.0/16"] } } },
+      });
+    await expectForbidden(
+      {
+        "a kubeconfig that the provider's controller would use": secret(
+          "k",
+          { [Labels.identityType]: "ControlPlane" },
+          { data: { [DataKeys.kubeconfig]: "e30=" } },
+        ),
+        "a nonce that the provider would sign": secret("n", { [Labels.signedNonce]: "true" }),
+        "keys for a gateway": secret("gw-a", { [Labels.gatewayResource]: "true" }),
+        "any Secret": secret("s", {}),
+        "another nonce": () => peeringUser.mergePatch(SecretResource, nonce, { data: { [DataKeys.nonce]: "AAAA" } }),
+        "the nonce as an identity": () =>
+          peeringUser.mergePatch(SecretResource, nonce, {
+            metadata: { labels: { [Labels.identityType]: "ControlPlane" } },
+          }),
+        "ranges of another cluster": () => peeringUser.create(ConfigurationResource, configuration("c")),
+        "no handshake": onTenant({ spec: { authzPolicy: "TolerateNoHandshake" } }),
+        "a Tenant without its finalizer": onTenant({ metadata: { finalizers: [] } }),
+      },
+      "admission webhook",
+    );
+    await b.client.mergePatch(TenantResource, tenantId, { spec: { tenantCondition: "Cordoned" } });
+    await expectForbidden(
+      {
+        "the cordon lifted": onTenant({ spec: { tenantCondition: "Active" } }),
+        "the cordon deleted": () => peeringUser.delete(TenantResource, tenantId),
+      },
+      "administrator",
+    );
+    await b.client.mergePatch(TenantResource, tenantId, { spec: { tenantCondition: "Active" } });
+    // What it is for.
+    expect((await peeringUser.get(SecretResource, nonce))?.data?.[DataKeys.nonce]).to.be.a("string");
+    await onTenant({ spec: { tenantCondition: "Active" } })();
+    await peeringUser.create(ConfigurationResource, configuration(a.id));
+    await peeringUser.delete(ConfigurationResource, { name: "ranges", namespace: tenant });
+    peeringUser.close();
   });
 
   it("leaves room for the reverse direction, whose objects lie in the same namespaces", async () => {

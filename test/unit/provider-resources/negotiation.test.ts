@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { stringify } from "yaml";
 import {
   NamespaceOffloadingResource,
   ResourceSliceResource,
@@ -10,6 +11,7 @@ import {
 import { identityManifest } from "../../../provider/resources/authentication/identity.js";
 import { judgeTenant, tenantManifest } from "../../../provider/resources/authentication/tenant.js";
 import { judgeOffloading, offloadingManifest } from "../../../provider/resources/namespace-offloading/offload.js";
+import { isExpiring } from "../../../provider/resources/peering-user/expiry.js";
 import { bindingManifests, userKubeconfig } from "../../../provider/resources/peering-user/manifests.js";
 import { sliceId, splitSliceId } from "../../../provider/resources/resource-slice/id.js";
 import {
@@ -22,6 +24,16 @@ import {
 import { describeDrain } from "../../../provider/resources/resource-slice/withdraw.js";
 import { virtualNodeInputs } from "../../../provider/resources/virtual-node/schema.js";
 import { virtualNodeManifest } from "../../../provider/resources/virtual-node/virtual-node.js";
+
+/** Valid for the first three days of 2026. */
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIHJMH2gAwIBAgIBATAFBgMrZXAwDzENMAsGA1UEAwwEdXNlcjAeFw0yNjAxMDEw
+MDAwMDBaFw0yNjAxMDQwMDAwMDBaMA8xDTALBgNVBAMMBHVzZXIwKjAFBgMrZXAD
+IQDqSmxj4pxSCr71UHsTLsX5lUd2rr6+e5JCHuppFEbSLDAFBgMrZXADQQBLT08S
+2c73B+UWeot6Yok2LlyeAFNkfFI944j262Tg703gftRegnsDer5Uinkz2wgEcfxK
+VZC+QG0cmtSr/1oC
+-----END CERTIFICATE-----
+`;
 
 describe("Authentication", () => {
   const credentials = { publicKey: "cA==", csr: "Yw==", signature: "cw==" };
@@ -198,6 +210,24 @@ describe("PeeringUser", () => {
     expect(writer.roleRef.name).to.equal("liqo-peering-user-tenant-ns");
   });
 
+  it("is replaced when two thirds of its time have passed", () => {
+    const kubeconfig = stringify(
+      userKubeconfig({
+        providerClusterId: "b",
+        consumerClusterId: "a",
+        server: "https://x:6443",
+        certificate: Buffer.from(CERTIFICATE).toString("base64"),
+        privateKey: "key",
+        namespace: "liqo-tenant-a",
+      }),
+    );
+    const [from, to] = [Date.parse("2026-01-01T00:00:00Z"), Date.parse("2026-01-04T00:00:00Z")];
+    expect(isExpiring({ kubeconfig }, from + (to - from) / 2)).to.equal(false);
+    expect(isExpiring({ kubeconfig }, from + (2 * (to - from)) / 3)).to.equal(true);
+    expect(isExpiring({ kubeconfig }, to + 1)).to.equal(true);
+    expect(isExpiring({})).to.equal(false);
+  });
+
   it("gets a kubeconfig of its own", () => {
     const kubeconfig = userKubeconfig({
       providerClusterId: "b",
@@ -208,7 +238,7 @@ describe("PeeringUser", () => {
       namespace: "liqo-tenant-a",
     });
     expect(kubeconfig).to.deep.include({
-      contexts: [{ name: "default", context: { cluster: "b", user: "a-user", namespace: "liqo-tenant-a" } }],
+      contexts: [{ name: "b", context: { cluster: "b", user: "a-user", namespace: "liqo-tenant-a" } }],
       clusters: [{ name: "b", cluster: { server: "https://x:6443" } }],
     });
   });

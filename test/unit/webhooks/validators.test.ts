@@ -12,9 +12,12 @@ import {
 } from "../../../agent/api/index.js";
 import { cidrListPatch, cidrProblems } from "../../../agent/controller/webhooks/configuration.js";
 import { checkOffloading, checkOffloadingUpdate } from "../../../agent/controller/webhooks/namespace-offloading.js";
+import { checkPeeringUserWrite } from "../../../agent/controller/webhooks/peering-user-writes.js";
 import { checkNewSlice, checkSliceUpdate } from "../../../agent/controller/webhooks/resource-slice.js";
 import { checkTenant } from "../../../agent/controller/webhooks/tenant.js";
 import { checkNewVirtualNode, defaultsPatch } from "../../../agent/controller/webhooks/virtual-node.js";
+
+import type { KubeObject } from "../../../agent/runtime/index.js";
 
 const REMOTE = "liqo.io/remote-cluster-id";
 
@@ -116,5 +119,55 @@ describe("VirtualNode webhook", () => {
       { op: "add", path: "/spec/createNode", value: false },
       { op: "add", path: "/spec/disableNetworkCheck", value: false },
     ]);
+  });
+});
+
+describe("webhook for peering users", () => {
+  const namespace: Namespace = { metadata: { labels: { [REMOTE]: "a" } } };
+  const check = (object: object, oldObject?: object) =>
+    checkPeeringUserWrite(
+      {
+        uid: "",
+        operation: oldObject ? "UPDATE" : "CREATE",
+        userInfo: {},
+        object: object,
+        oldObject: oldObject,
+      },
+      namespace,
+    );
+  const nonce = (labels: object = {}, rest: object = {}) => ({
+    kind: "Secret",
+    metadata: { name: "liqo-nonce", labels: { [REMOTE]: "a", "liqo.io/nonce": "true", ...labels } },
+    ...rest,
+  });
+
+  it("passes what peering needs", () => {
+    expect(check(nonce({ team: "x" })).allowed).to.equal(true);
+    const answered = nonce({}, { data: { nonce: "bm9uY2U=" } });
+    expect(check(answered, answered).allowed).to.equal(true);
+    expect(check({ kind: "PublicKey", metadata: { labels: { [REMOTE]: "a" } } }).allowed).to.equal(true);
+  });
+
+  it("refuses every other Secret and nonces of the user's own", () => {
+    expect(check(nonce({ "liqo.io/identity-type": "ControlPlane" })).message).to.contain("liqo-nonce");
+    expect(check({ ...nonce(), metadata: { name: "x", labels: nonce().metadata.labels } }).allowed).to.equal(false);
+    expect(check(nonce({}, { data: { nonce: "bWluZQ==" } })).message).to.contain("data:");
+  });
+
+  it("refuses objects of other clusters, and finalizers", () => {
+    expect(check({ kind: "Configuration", metadata: { labels: { [REMOTE]: "b" } } }).message).to.contain(REMOTE);
+    const held = { kind: "Tenant", metadata: { labels: { [REMOTE]: "a" }, finalizers: ["f"] }, spec: {} };
+    expect(check({ ...held, metadata: { labels: { [REMOTE]: "a" } } }, held).message).to.contain("finalizers");
+  });
+
+  it("leaves decisions to the administrator", () => {
+    const tenant = (spec: object) => ({ kind: "Tenant", metadata: { labels: { [REMOTE]: "a" } }, spec });
+    expect(check(tenant({}), tenant({ tenantCondition: "Drained" })).message).to.contain("Drained");
+    expect(check(tenant({ tenantCondition: "Drained" }), tenant({})).allowed).to.equal(true);
+    expect(check(tenant({ authzPolicy: "TolerateNoHandshake" })).message).to.contain("authzPolicy");
+    const deletion = { uid: "", operation: "DELETE", userInfo: {} } as const;
+    const old = (spec: object) => ({ ...deletion, oldObject: tenant(spec) as KubeObject });
+    expect(checkPeeringUserWrite(old({ tenantCondition: "Cordoned" }), namespace).allowed).to.equal(false);
+    expect(checkPeeringUserWrite(old({}), namespace).allowed).to.equal(true);
   });
 });
