@@ -1,0 +1,206 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import { TenantResource } from "../../agent/api/index.js";
+import { DeploymentResource, NamespaceResource, NodeResource, PodResource } from "../../agent/runtime/index.js";
+import { downClusters, ensureTool } from "../clusters/index.js";
+import { exec } from "../support/exec.js";
+import { REPOSITORY, prepareLab, type Lab, type LabCluster } from "../support/lab.js";
+import { compareListings, listEverything } from "../support/listing.js";
+import { PulumiStack } from "../support/pulumi.js";
+import { waitFor } from "../support/wait.js";
+import { WEB_PORT, deployWeb } from "../support/workload.js";
+
+const CLUSTERS = [
+  { name: "owners-a", podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" },
+  { name: "owners-b", podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" },
+];
+const NAMESPACE = "owners";
+const TENANT = "liqo-tenant-consumer";
+const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
+
+/** One life of a peering, in order. Of the provider, the consumer's program has one secret output of the other's stack. */
+describe("peering between two owners who share one secret stack output", function () {
+  this.timeout(180_000);
+  this.bail(true);
+
+  let consumer: LabCluster;
+  let provider: LabCluster;
+  let ownersProvider: PulumiStack;
+  let ownersConsumer: PulumiStack;
+  /** Before anything, and before the consumer's first program. */
+  let initial: { consumer: Set<string>; provider: Set<string> };
+  let invited: Set<string>;
+  let userKubeconfig: string;
+  const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-owners-"));
+
+  before(async function () {
+    this.timeout(10 * 60_000);
+    const lab = await prepareLab(CLUSTERS);
+    [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
+    initial = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
+    ownersProvider = stackOf(lab, "owners-provider", { kubeconfig: provider.cluster.kubeconfigPath });
+    ownersConsumer = stackOf(lab, "owners-consumer", {
+      kubeconfig: consumer.cluster.kubeconfigPath,
+      namespace: NAMESPACE,
+    });
+    await ownersProvider.init();
+    await ownersConsumer.init();
+    await consumer.client.apply(NamespaceResource, { metadata: { name: NAMESPACE } }, { fieldManager: "test" });
+  });
+
+  after(async () => {
+    await ownersConsumer?.remove();
+    await ownersProvider?.remove();
+    rmSync(folder, { recursive: true, force: true });
+    if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
+  });
+
+  function stackOf({ pulumiBin, agentImage }: Lab, project: string, config: Record<string, string>): PulumiStack {
+    return new PulumiStack({
+      project: path.join(REPOSITORY, "test/e2e/projects", project),
+      stateFolder: folder,
+      stack: "owners",
+      binFolder: pulumiBin,
+      config: { ...config, image: agentImage },
+    });
+  }
+
+  /** Runs kubectl with the consumer owner's credential. */
+  async function asUser(...args: string[]) {
+    const kubectl = await ensureTool("kubectl");
+    return exec(kubectl, ["--kubeconfig", userKubeconfig, ...args], { allowFailure: true, timeoutMs: 30_000 });
+  }
+
+  it("hands out a credential as a secret output, which expires", async () => {
+    await ownersProvider.up();
+    const { stdout } = await ownersProvider.pulumi(["stack", "output", "--json", "--stack", "owners"]);
+    expect(JSON.parse(stdout)).to.include({ kubeconfig: "[secret]" });
+    expect(await ownersProvider.exportState()).to.not.contain("client-key-data");
+    const { kubeconfig, expirationTimestamp } = (await ownersProvider.outputs()) as Record<string, string>;
+    expect(Date.parse(expirationTimestamp ?? "") - Date.now()).to.be.within(3_000_000, 3_600_000);
+    userKubeconfig = path.join(folder, "user.kubeconfig");
+    writeFileSync(userKubeconfig, kubeconfig ?? "", { mode: 0o600 });
+    invited = await listEverything(provider.client);
+  });
+
+  it("peers with that alone, and pods reach each other", async () => {
+    await ownersConsumer.up();
+    const node = String((await ownersConsumer.outputs())["virtualNodeName"]);
+    const [web] = (await deployWeb(consumer, NAMESPACE, { replicas: 1, node })) as [Pod];
+    const client = await consumer.client.get(PodResource, { name: "client", namespace: NAMESPACE });
+    const fetch = (pod: string, address = "") =>
+      consumer.kubectl([
+        "exec",
+        "-n",
+        NAMESPACE,
+        pod,
+        "--",
+        "wget",
+        "-qO-",
+        "-T",
+        "5",
+        `http://${address}:${WEB_PORT}`,
+      ]);
+    expect(await fetch("client", web.status?.podIP)).to.contain(`served by ${web.metadata?.name}`);
+    // As the provider's pods call the consumer's.
+    const seen = await seenByProvider(client?.status?.podIP ?? "");
+    expect(await fetch(web.metadata?.name ?? "", seen)).to.contain("served by client");
+  });
+
+  /** The address by which the provider's pods reach a pod of the consumer: equal host bits in the remapped range. */
+  async function seenByProvider(address: string): Promise<string> {
+    const range = await provider.kubectl([
+      ...["get", "configurations.networking.liqo.io", "-A", "-o", "jsonpath={.items[0].status.remote.cidr.pod[0]}"],
+    ]);
+    return [...range.split(".").slice(0, 2), ...address.split(".").slice(2)].join(".");
+  }
+
+  it("has nothing to change and no drift on either side", async () => {
+    await ownersConsumer.preview({ expectNoChanges: true });
+    await ownersConsumer.refresh({ expectNoChanges: true });
+    await ownersProvider.refresh({ expectNoChanges: true });
+    await ownersProvider.preview({ expectNoChanges: true });
+  });
+
+  it("changes the slice", async () => {
+    await ownersConsumer.setConfig("cpu", "2");
+    await ownersConsumer.up();
+    const virtual = { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 10_000, what: "allocatable cpu 2" };
+    await waitFor(consumer.client, NodeResource, virtual, ([node]) => node?.status?.allocatable?.["cpu"] === "2");
+  });
+
+  it("lets the consumer's owner do nothing else at the provider", async () => {
+    const identity = `
+apiVersion: v1
+kind: Secret
+metadata:
+  name: identity
+  namespace: ${TENANT}
+  labels: { liqo.io/remote-cluster-id: consumer, liqo.io/identity-type: ControlPlane }
+stringData: { kubeconfig: "{}" }`;
+    const manifest = path.join(folder, "identity.yaml");
+    writeFileSync(manifest, identity);
+    for (const attempt of [
+      ["get", "secrets", "-n", TENANT],
+      ["get", "secrets", "-A"],
+      ["get", "pods", "-A"],
+      ["get", "nodes"],
+      ["get", "namespaces"],
+      ["run", "pod", "-n", TENANT, "--image=x", "--restart=Never"],
+      ["create", "-f", manifest],
+      ["get", "resourceslices.authentication.liqo.io", "-n", TENANT],
+    ]) {
+      const { code, stderr } = await asUser(...attempt);
+      expect(code, attempt.join(" ")).to.not.equal(0);
+      expect(stderr, attempt.join(" ")).to.match(/orbidden|denied the request/);
+    }
+  });
+
+  it("cannot take back what the provider's owner decides", async () => {
+    const cordon = (condition: string) =>
+      provider.client.mergePatch(
+        TenantResource,
+        { name: "consumer", namespace: TENANT },
+        { spec: { tenantCondition: condition } },
+      );
+    await cordon("Cordoned");
+    const lift = ["patch", "tenant", "consumer", "-n", TENANT, "--type=merge", "-p"];
+    expect((await asUser(...lift, '{"spec":{"tenantCondition":"Active"}}')).stderr).to.contain("administrator");
+    expect((await asUser("delete", "tenant", "consumer", "-n", TENANT)).stderr).to.contain("administrator");
+    await cordon("Active");
+  });
+
+  it("unpeers, and leaves of itself what the invitation made", async () => {
+    await consumer.client.delete(DeploymentResource, { name: "web", namespace: NAMESPACE });
+    await consumer.client.delete(NamespaceResource, { name: NAMESPACE });
+    await ownersConsumer.destroy();
+    await gone(consumer, NAMESPACE);
+    expect(compareListings(initial.consumer, await listEverything(consumer.client))).to.deep.equal({
+      added: [],
+      removed: [],
+    });
+    expect(compareListings(invited, await listEverything(provider.client))).to.deep.equal({ added: [], removed: [] });
+  });
+
+  it("is worth nothing once the provider's owner takes it back", async () => {
+    await ownersProvider.destroy();
+    const { code, stderr } = await asUser("get", "secret", "liqo-nonce", "-n", TENANT);
+    expect(code).to.not.equal(0);
+    expect(stderr).to.contain("orbidden");
+    await gone(provider, TENANT);
+    expect(compareListings(initial.provider, await listEverything(provider.client))).to.deep.equal({
+      added: [],
+      removed: [],
+    });
+  });
+});
+
+async function gone({ client }: LabCluster, namespace: string): Promise<void> {
+  const what = `namespace ${namespace} gone`;
+  await waitFor(client, NamespaceResource, { timeoutMs: 60_000, what }, (all) =>
+    all.every(({ metadata }) => metadata?.name !== namespace),
+  );
+}
