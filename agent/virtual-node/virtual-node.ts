@@ -31,7 +31,7 @@ export async function startVirtualNode(
     context,
     (pair, kind, name) =>
       kind === "Pod" ? pods.pods.find(pair.local, name) : reflection.localObject(pair, kind, name),
-    config.reflection["event"]?.workers ?? 1,
+    { workers: config.reflection["event"]?.workers ?? 1, isBusy: () => pods.isBusy },
   );
   if (config.reflection["event"]?.workers !== 0) namespaces.add((pair) => events.open(pair));
   const certificate = selfSignedCertificate(config.nodeName, config.nodeIp);

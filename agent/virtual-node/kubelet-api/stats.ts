@@ -62,6 +62,9 @@ export function statsSummary(nodeName: string, usages: PodUsage[], now = new Dat
   };
 }
 
+/** metrics-server takes a counter that stands at zero for one that is missing: whatever has started has used some time. */
+const LEAST_SECONDS = 0.001;
+
 /**
  * `/metrics/resource` wants counters of cpu time, the provider tells rates: the rates are added up over the time between
  * looks, which gives readers the same rates back.
@@ -74,7 +77,7 @@ export class CpuCounters {
     const present = this.counters.get(key);
     const seconds = present ? present.seconds + (cores * Math.max(0, now - present.at)) / 1000 : 0;
     this.counters.set(key, { seconds, at: now });
-    return seconds;
+    return Math.max(LEAST_SECONDS, seconds);
   }
 
   /** Forgets all that was not advanced at that time. */
@@ -113,7 +116,8 @@ export function resourceMetrics(usages: PodUsage[], counters: CpuCounters, faile
     nodeMemory += podMemory;
   }
   add("node_cpu_usage_seconds_total", {}, counters.advance("node", nodeCpu, now));
-  add("node_memory_working_set_bytes", {}, nodeMemory);
+  // Nor does it take zero bytes, as of a node without pods.
+  add("node_memory_working_set_bytes", {}, Math.max(1, nodeMemory));
   add("scrape_error", {}, failed ? 1 : 0, false);
   add("resource_scrape_error", {}, failed ? 1 : 0, false);
   counters.keepOnly(now);

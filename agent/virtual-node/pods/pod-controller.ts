@@ -32,12 +32,18 @@ import {
   type ShadowPodOptions,
 } from "./shadow-pod.js";
 import { revivesContainers } from "./terminated-containers.js";
+import { isUrgent } from "./urgent-status.js";
 
 const WORKERS = 10;
 /** How soon a pod is looked at again whose namespace may yet be offloaded. */
 const UNSETTLED_MS = 1_000;
 /** How soon a change is asked for again that the provider has refused: its quota may have room by then. */
 const REFUSED_RETRY_MS = 30_000;
+/** How long a change of status that nobody acts on waits for the next one, so that both are one write. */
+const MINOR_CHANGE_MS = 1_000;
+/** After so long without anything to do for any pod, there is time for other things. */
+const QUIET_MS = 300;
+const OFFLOADED = { [Labels.shadowPod]: "true" };
 
 /**
  * Runs this node's pods at the provider. Watches: local pods bound to the node; per offloaded namespace the ShadowPods,
@@ -52,6 +58,9 @@ export class PodController {
   private readonly offloaded = new Map<string, OffloadedNamespace>();
   private readonly tokens: TokenSecrets;
   private readonly restarts = new RestartCounts();
+  /** When a change that can wait is due, by pod UID. */
+  private readonly postponed = new Map<string, number>();
+  private lastPassAt = 0;
 
   constructor(
     private readonly context: VirtualNodeContext,
@@ -89,6 +98,11 @@ export class PodController {
   async stop(): Promise<void> {
     await this.controller.stop();
     await this.pods.stop();
+  }
+
+  /** Whether pods come, go or change at this moment. */
+  get isBusy(): boolean {
+    return Date.now() - this.lastPassAt < QUIET_MS;
   }
 
   /** What this node has at the provider for one local namespace. */
@@ -133,10 +147,12 @@ export class PodController {
 
   private forget(uid: string): void {
     this.restarts.forget(uid);
+    this.postponed.delete(uid);
     this.tokens.forget(uid);
   }
 
   private async reconcile(key: string): Promise<ReconcileResult | void> {
+    this.lastPassAt = Date.now();
     const { namespace = "", name } = splitKey(key);
     const pod = this.pods.get(key);
     const offloaded = this.offloaded.get(namespace);
@@ -161,16 +177,12 @@ export class PodController {
     offloaded: OffloadedNamespace,
   ): Promise<ReconcileResult | void> {
     const terminal = isTerminalPhase(shadow?.status?.phase);
-    try {
-      const [, refreshInMs] = await Promise.all([
-        this.label(pod),
-        terminal ? undefined : this.launch(pod, shadow, offloaded),
-      ]);
-      return refreshInMs === undefined ? undefined : { requeueAfterMs: refreshInMs };
-    } finally {
-      // Whatever else does not succeed: what the pod does is shown.
-      await this.copyStatus(pod, remotePod, shadow);
-    }
+    const [launched] = await Promise.allSettled([terminal ? undefined : this.launch(pod, shadow, offloaded)]);
+    // Whatever else does not succeed: what the pod does is shown.
+    const lookInMs = await this.copyStatus(pod, remotePod, shadow);
+    if (launched.status === "rejected") throw launched.reason;
+    const requeueAfterMs = earliest(launched.value, lookInMs);
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
   }
 
   /** Returns in how many milliseconds the tokens must be looked at again, if ever. */
@@ -267,7 +279,12 @@ export class PodController {
     return retryInMs;
   }
 
-  private async copyStatus(pod: Pod, remotePod: Pod | undefined, shadow: ShadowPod | undefined): Promise<void> {
+  /** Returns in how many milliseconds to look again, if a change waits for others to come. */
+  private async copyStatus(
+    pod: Pod,
+    remotePod: Pod | undefined,
+    shadow: ShadowPod | undefined,
+  ): Promise<number | undefined> {
     const { config, state } = this.context;
     if (remotePod) {
       if (revivesContainers(pod, remotePod)) {
@@ -278,7 +295,7 @@ export class PodController {
       const options = { hostIP: config.nodeIp, translate: (ip: string) => state.translate(ip), restartOffset };
       return this.writeStatus(pod, localPodStatus(pod, remotePod, options));
     }
-    if (!shadow) return;
+    if (!shadow) return undefined;
     const phase = shadow.status?.phase;
     if (isTerminalPhase(phase)) {
       const message = "the remote pod has ended and is gone";
@@ -290,32 +307,32 @@ export class PodController {
     return this.writeStatus(pod, notReadyStatus(pod, "RemotePodMissing", "the remote pod is gone for the moment"));
   }
 
-  private async writeStatus(pod: Pod, status: NonNullable<Pod["status"]>): Promise<void> {
-    const patch = podStatusPatch(pod, status);
-    if (!patch) return;
+  /** As copyStatus. Pods that are not offloaded are not labelled as such. */
+  private async writeStatus(
+    pod: Pod,
+    status: NonNullable<Pod["status"]>,
+    labels: Record<string, string> = OFFLOADED,
+  ): Promise<number | undefined> {
+    const { name = "", namespace, uid = "" } = pod.metadata ?? {};
+    const patch = podStatusPatch(pod, status, labels);
+    const due = patch ? (this.postponed.get(uid) ?? Date.now() + MINOR_CHANGE_MS) : 0;
+    if (due > Date.now() && !isUrgent(pod.status, status)) {
+      this.postponed.set(uid, due);
+      return due - Date.now();
+    }
+    this.postponed.delete(uid);
+    if (!patch) return undefined;
     const { local, recorder } = this.context;
-    const { name = "", namespace } = pod.metadata ?? {};
     try {
       const options = { subresource: "status", fieldManager: FIELD_MANAGER } as const;
       this.pods.observe(await local.mergePatch(PodResource, { name, namespace }, patch, options));
     } catch (error) {
       // The pod has gone, or another has its name: the watch will tell.
-      if (isNotFound(error) || isConflict(error)) return;
+      if (isNotFound(error) || isConflict(error)) return undefined;
       recorder.warning(PodResource, pod, "FailedReflection", `status not taken: ${messageOf(error)}`);
       throw error;
     }
-  }
-
-  private async label(pod: Pod): Promise<void> {
-    if (pod.metadata?.labels?.[Labels.shadowPod] === "true") return;
-    const { name = "", namespace = "" } = pod.metadata ?? {};
-    const metadata = { name, namespace, uid: pod.metadata?.uid, labels: { [Labels.shadowPod]: "true" } };
-    try {
-      const options = { fieldManager: REFLECTION_FIELD_MANAGER };
-      this.pods.observe(await this.context.local.apply(PodResource, { metadata }, options));
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
+    return undefined;
   }
 
   /** The local pod is being deleted: the provider's first, and the local one when nothing is left there. */
@@ -378,7 +395,7 @@ export class PodController {
     const status = notOffloadedStatus(pod);
     if (!podStatusPatch(pod, status)) return;
     recorder.warning(PodResource, pod, "ReflectionDisabled", status.message ?? "");
-    await this.writeStatus(pod, status);
+    await this.writeStatus(pod, status, {});
   }
 }
 

@@ -54,16 +54,28 @@ export function notReadyStatus(local: Pod, reason: string, message: string): Pod
   return plain({ ...local.status, conditions: withNotReady(local.status?.conditions ?? [], reason, message) });
 }
 
-/** The merge patch for `pods/status`, or undefined when it would change nothing. */
-export function podStatusPatch(local: Pod, desired: PodStatus): object | undefined {
+/**
+ * The merge patch for `pods/status`, or undefined when it would change nothing. Labels that the pod lacks go with it, as that endpoint takes
+ * them too: a write of their own costs as much as one of the status.
+ */
+export function podStatusPatch(
+  local: Pod,
+  desired: PodStatus,
+  labels: Record<string, string> = {},
+): object | undefined {
   const present = plain(local.status ?? {}) as Record<string, unknown>;
   const wanted = desired as Record<string, unknown>;
   const patch: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(wanted)) if (!isDeepStrictEqual(present[key], value)) patch[key] = value;
   for (const key of Object.keys(present)) if (!(key in wanted)) patch[key] = null;
-  if (Object.keys(patch).length === 0) return undefined;
+  const missing = Object.entries(labels).filter(([key, value]) => local.metadata?.labels?.[key] !== value);
+  if (Object.keys(patch).length === 0 && missing.length === 0) return undefined;
   // Another pod of the same name must not get it.
-  return { metadata: { uid: local.metadata?.uid }, status: patch };
+  const metadata = {
+    uid: local.metadata?.uid,
+    ...(missing.length > 0 ? { labels: Object.fromEntries(missing) } : {}),
+  };
+  return { metadata, status: patch };
 }
 
 export function isTerminalPhase(phase: string | undefined): boolean {

@@ -1,5 +1,13 @@
 import type { Event } from "kubernetes-types/core/v1";
-import { Controller, EventResource, Informer, splitKey, type KubeObject } from "../../runtime/index.js";
+import {
+  Controller,
+  EventResource,
+  Informer,
+  isAlreadyExists,
+  splitKey,
+  type KubeObject,
+  type ReconcileResult,
+} from "../../runtime/index.js";
 import { REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
 import { localEvent, localKindOf } from "./event.js";
@@ -7,6 +15,16 @@ import { isReflected, type Reflection } from "./reflected-metadata.js";
 
 /** Finds the consumer's object that is known at the provider by a kind and name; undefined if that is not ours to tell of. */
 export type LocalObjectLookup = (pair: NamespacePair, kind: string, remoteName: string) => KubeObject | undefined;
+
+export interface EventReflectorOptions {
+  workers: number;
+  /** Whether the process has more pressing things to do: events are for reading. */
+  isBusy: () => boolean;
+}
+
+/** How long an event may wait for quieter times, and how often it asks. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 500;
 
 interface Entry {
   pair: NamespacePair;
@@ -19,14 +37,16 @@ export class EventReflector {
   private readonly controller: Controller;
   private readonly entries = new Map<string, Entry>();
   private readonly reflection: Reflection;
+  private readonly startedAt = Date.now();
 
   constructor(
     private readonly context: VirtualNodeContext,
     private readonly lookup: LocalObjectLookup,
-    workers: number,
+    private readonly options: EventReflectorOptions,
   ) {
     const { config, logger } = context;
     this.reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
+    const { workers } = options;
     this.controller = new Controller({ name: this.name, workers, logger, reconcile: (key) => this.reconcile(key) });
   }
 
@@ -52,17 +72,43 @@ export class EventReflector {
     };
   }
 
-  private async reconcile(key: string): Promise<void> {
+  private async reconcile(key: string): Promise<ReconcileResult | void> {
     const { namespace = "", name } = splitKey(key);
     const entry = this.entries.get(namespace);
     if (!entry) return;
     const event = entry.events.find(entry.pair.remote, name);
     if (!event) return this.removeCopy(namespace, name);
+    if (this.options.isBusy() && this.age(event) < PATIENCE_MS) return { requeueAfterMs: LOOK_MS };
     const kind = localKindOf(event.involvedObject);
     const object = kind && this.lookup(entry.pair, kind, event.involvedObject.name ?? "");
     if (!kind || !object) return;
     const copy = localEvent(event, kind, object, this.reflection);
-    await this.context.local.apply(EventResource, copy, { fieldManager: REFLECTION_FIELD_MANAGER });
+    const options = { fieldManager: REFLECTION_FIELD_MANAGER };
+    // Most events are told once: making one is much less work for the API server than comparing it.
+    if (this.isNew(event) && (await this.create(copy))) return;
+    await this.context.local.apply(EventResource, copy, options);
+  }
+
+  /** Milliseconds since it was made, or since this process began. */
+  private age({ metadata }: Event): number {
+    return Date.now() - Math.max(this.startedAt, Date.parse(metadata.creationTimestamp ?? ""));
+  }
+
+  /** Told once, and not by an earlier run of this process. */
+  private isNew({ count, series, metadata }: Event): boolean {
+    const isSingle = (count ?? 1) <= 1 && !series;
+    return isSingle && Date.parse(metadata.creationTimestamp ?? "") > this.startedAt;
+  }
+
+  /** False when there is an event of that name, of which it is not known whether it says the same. */
+  private async create(copy: Event): Promise<boolean> {
+    try {
+      await this.context.local.create(EventResource, copy, { fieldManager: REFLECTION_FIELD_MANAGER });
+      return true;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return false;
+    }
   }
 
   private async removeCopy(namespace: string, name: string): Promise<void> {

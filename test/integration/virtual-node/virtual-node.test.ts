@@ -262,7 +262,11 @@ describe("virtual node between two API servers", function () {
     const resources = { requests: { cpu: "100m", memory: "16Mi" } };
     await createPod("changing", { containers: [{ name: "main", image: "web:1", resources }] });
     const before = await appears(provider, ShadowPodResource, remote("changing"));
-    await runRemotely("changing", running());
+    // A kubelet tells the resources in force: without, no resize is admitted.
+    const status = running();
+    for (const container of status.containerStatuses ?? []) Object.assign(container, { resources });
+    await runRemotely("changing", status);
+    await appears(consumer, PodResource, local("changing"), ({ status: now }) => now?.phase === "Running");
     const path = "/spec/containers/0";
     const id = local("changing");
     await consumer.jsonPatch(PodResource, id, [
@@ -286,7 +290,6 @@ describe("virtual node between two API servers", function () {
     expect(spec.pod?.ephemeralContainers?.[0]).to.include({ name: "debugger", targetContainerName: "main" });
     expect(spec.pod?.ephemeralContainers?.[0]?.env?.map(({ name }) => name)).to.include("KUBERNETES_SERVICE_HOST");
 
-    const status = running();
     const [main] = status.containerStatuses ?? [];
     await runRemotely("changing", {
       ...status,

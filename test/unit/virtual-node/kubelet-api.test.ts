@@ -111,4 +111,10 @@ describe("kubelet API of a virtual node", () => {
     expect(text).to.contain("node_cpu_usage_seconds_total 1 5000");
     expect(text).to.contain("container_start_time_seconds").and.to.contain("scrape_error 0");
   });
+
+  it("tells no zeros of what is there: metrics-server would take them for missing", () => {
+    const text = resourceMetrics([], new CpuCounters(), false, 1_000);
+    expect(text).to.contain("node_cpu_usage_seconds_total 0.001 1000");
+    expect(text).to.contain("node_memory_working_set_bytes 1 1000");
+  });
 });

@@ -9,7 +9,14 @@ import {
   type ShadowPod,
   type ShadowPodStatus,
 } from "../../../api/index.js";
-import { Controller, isAlreadyExists, isDeleting, messageOf, PodResource } from "../../../runtime/index.js";
+import {
+  Controller,
+  isAlreadyExists,
+  isDeleting,
+  messageOf,
+  PodResource,
+  type ReconcileResult,
+} from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { takesMore } from "../../webhooks/pod-cost.js";
 import { configurationOf } from "../configuration-of.js";
@@ -22,6 +29,8 @@ import { QuotaRoom, userOf } from "./quota-room.js";
 
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
 const WORKERS = 20;
+/** How long a new Pod may be Pending before its ShadowPod says so. */
+const STARTING_MS = 5_000;
 const FAILED_CREATE = "FailedCreatePod";
 
 /**
@@ -38,7 +47,7 @@ export function shadowPodController(context: ControllerContext): Controller {
   const room = new QuotaRoom(quotas, pods);
   const events = context.recorder("shadowpod-controller");
 
-  async function reconcile(key: string): Promise<void> {
+  async function reconcile(key: string): Promise<ReconcileResult | void> {
     const shadow = shadowPods.get(key);
     const pod = pods.get(key);
     if (!shadow || isDeleting(shadow) || hasEnded(shadow)) room.forget(key);
@@ -47,7 +56,7 @@ export function shadowPodController(context: ControllerContext): Controller {
     if (!pod) return createPod(shadow);
     if (!isOwnedBy(pod, shadow)) return removePredecessor(shadow, pod);
     await updateMetadata(shadow, await updateSpec(shadow, pod));
-    await copyPhase(shadow, pod);
+    return copyPhase(shadow, pod);
   }
 
   async function createPod(shadow: ShadowPod): Promise<void> {
@@ -108,9 +117,15 @@ export function shadowPodController(context: ControllerContext): Controller {
     }
   }
 
-  async function copyPhase(shadow: ShadowPod, pod: Pod): Promise<void> {
+  async function copyPhase(shadow: ShadowPod, pod: Pod): Promise<ReconcileResult | void> {
     const phase = pod.status?.phase as ShadowPodPhase | undefined;
-    if (phase) await writeStatus(shadow, { phase });
+    if (!phase) return;
+    const { phase: known = "Unknown", reason } = shadow.status ?? {};
+    // Most Pods run a moment later: then this is one write less.
+    const age = Date.now() - Date.parse(pod.metadata?.creationTimestamp ?? "");
+    const isStarting = phase === "Pending" && known === "Unknown" && !reason;
+    if (isStarting && age < STARTING_MS) return { requeueAfterMs: STARTING_MS };
+    await writeStatus(shadow, { phase });
   }
 
   async function writeStatus(shadow: ShadowPod, { phase, reason, message }: ShadowPodStatus): Promise<void> {
