@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import path from "node:path";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
@@ -10,6 +9,7 @@ import { downClusters } from "../clusters/index.js";
 import { showPeering, showTraffic } from "../demo/checks.js";
 import { NAMESPACE, demoStack, type Demo } from "../demo/environment.js";
 import { Steps } from "../demo/steps.js";
+import { interrupt } from "../support/interrupt.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
 import { PulumiStack } from "../support/pulumi.js";
@@ -55,13 +55,13 @@ describe("peering two clusters with the quick start", function () {
   });
 
   it("survives kill -9 of the CLI in the middle of up", async () => {
-    const { signal } = await interruptUp(stack, MIDWAY, "SIGKILL");
+    const { signal } = await interrupt(stack, "up", MIDWAY, "SIGKILL");
     expect(signal).to.equal("SIGKILL");
     await stack.cancel();
   });
 
   it("ends within 3 s of Ctrl-C, with the state saved", async () => {
-    const { milliseconds } = await interruptUp(stack, MIDWAY, "SIGINT");
+    const { milliseconds } = await interrupt(stack, "up", MIDWAY, "SIGINT");
     expect(milliseconds).to.be.lessThan(3_000);
     expect(JSON.parse(await stack.exportState())).to.have.nested.property("deployment.resources");
   });
@@ -191,34 +191,3 @@ describe("peering two clusters with the quick start", function () {
     expect(compareListings(initial.provider, after.provider)).to.deep.equal({ added: [], removed: [] });
   });
 });
-
-/** Starts `pulumi up`, signals the CLI when a line matches, and tells how long it took to end. */
-function interruptUp(
-  stack: PulumiStack,
-  when: RegExp,
-  signal: "SIGKILL" | "SIGINT",
-): Promise<{ signal: NodeJS.Signals | null; code: number | null; milliseconds: number }> {
-  const { program, args, env, cwd } = stack.command(["up", "--yes", "--skip-preview"]);
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
-    let signalled = 0;
-    const timer = setTimeout(() => {
-      child.kill("SIGKILL");
-      reject(new Error(`pulumi up printed nothing like ${when} within 120 s:\n${output}`));
-    }, 120_000);
-    const look = (text: string): void => {
-      output += text;
-      if (signalled || !when.test(output)) return;
-      signalled = Date.now();
-      child.kill(signal);
-    };
-    child.stdout.setEncoding("utf8").on("data", look);
-    child.stderr.setEncoding("utf8").on("data", look);
-    child.on("exit", (code, exitSignal) => {
-      clearTimeout(timer);
-      if (!signalled) reject(new Error(`pulumi up ended before it could be interrupted:\n${output}`));
-      else resolve({ signal: exitSignal, code, milliseconds: Date.now() - signalled });
-    });
-  });
-}
