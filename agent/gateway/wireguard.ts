@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { unlink, writeFile } from "node:fs/promises";
 import type { Run } from "../net/index.js";
+import { withMemoryFile } from "../net/memory-file.js";
 
 /** What the device must be set to. Keys are base64 text. */
 export interface WireGuardConfig {
@@ -88,22 +87,13 @@ export function wireguardChanges(
   return args.length > 0 ? { args } : undefined;
 }
 
-/** Memory-backed in every pod. */
-const MEMORY_FOLDER = "/dev/shm";
-
 /** Makes the changes. The key passes through a file in memory that only this user can read, for as long as `wg` runs. */
 export async function applyChanges(run: Run, device: string, { privateKey, args }: WireGuardChanges): Promise<void> {
   if (privateKey === undefined) {
     await run("wg", ["set", device, ...args]);
     return;
   }
-  const file = `${MEMORY_FOLDER}/${randomUUID()}`;
-  try {
-    await writeFile(file, `${privateKey}\n`, { mode: 0o400, flag: "wx" });
-    await run("wg", ["set", device, "private-key", file, ...args]);
-  } finally {
-    await unlink(file).catch(() => undefined);
-  }
+  await withMemoryFile(`${privateKey}\n`, (file) => run("wg", ["set", device, "private-key", file, ...args]));
 }
 
 function peerArguments(peer: WireGuardPeer, present: WireGuardStatus, appliedEndpoint: string | undefined): string[] {

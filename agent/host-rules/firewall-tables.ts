@@ -1,4 +1,5 @@
 import { CommandError, rulesFingerprint, type Run } from "../net/index.js";
+import { withMemoryFile } from "../net/memory-file.js";
 import { OWNER_MARK, removalCommands, type NftJson, type TableName } from "./firewall-json.js";
 import { refusalText } from "./refusal.js";
 
@@ -90,9 +91,9 @@ export class FirewallTables {
     }
   }
 
-  /** By way of a pipe, as nft opens its JSON input by name, which a socket, Node's way to pass input, does not allow. */
+  /** By a file, as nft opens JSON from its standard input by name, which a socket, Node's way to pass input, does not allow. */
   private nft(commands: NftJson[]): Promise<string> {
-    return this.run("sh", ["-c", "cat | nft -j -f -"], JSON.stringify({ nftables: commands }));
+    return withMemoryFile(JSON.stringify({ nftables: commands }), (file) => this.run("nft", ["-j", "-f", file]));
   }
 }
 
