@@ -16,8 +16,13 @@ export const slimKubernetesClient: Plugin = {
         importer: args.importer,
         pluginData: RESOLVED,
       });
-      return { path: path.join(path.dirname(whole.path), "config.js") };
+      return { path: path.join(path.dirname(whole.path), "config.js"), namespace: "when-used" };
     });
+    // The loader brings what every way to authenticate needs. It is read when a kubeconfig is, which most of the agent's processes never do.
+    build.onLoad({ filter: /.*/, namespace: "when-used" }, (args) => ({
+      contents: `module.exports = { get KubeConfig() { return require(${JSON.stringify(args.path)}).KubeConfig; } };`,
+      resolveDir: path.dirname(args.path),
+    }));
     build.onResolve({ filter: /^\.\/gen\/index\.js$/ }, (args) =>
       /client-node[\\/]dist[\\/]config\.js$/.test(args.importer)
         ? { path: "api-classes", namespace: "left-out" }

@@ -5,6 +5,7 @@ import { delay } from "./backoff.js";
 import { KubeError, isNotFound } from "./kube-error.js";
 import { KubeTransport } from "./kube-transport.js";
 import { apiVersionOf, describeObject, type KubeObject, type ResourceType } from "./resource-type.js";
+import { ServiceAccountAccess, isInPod, type ApiAccess } from "./service-account.js";
 
 export interface ObjectName {
   name: string;
@@ -75,11 +76,8 @@ export class KubeClient {
   readonly transport: KubeTransport;
   private readonly timeoutMs: number;
 
-  constructor(kubeConfig: KubeConfig, options: KubeClientOptions = {}) {
-    this.transport = new KubeTransport(
-      kubeConfig,
-      options.cluster ?? kubeConfig.getCurrentCluster()?.name ?? "(unknown)",
-    );
+  constructor(access: ApiAccess, options: KubeClientOptions = {}) {
+    this.transport = new KubeTransport(access, options.cluster ?? access.getCurrentCluster()?.name ?? "(unknown)");
     this.timeoutMs = options.timeoutMs ?? 15_000;
   }
 
@@ -93,9 +91,9 @@ export class KubeClient {
 
   /** From the pod's service account, or from KUBECONFIG outside a pod (for development). */
   static inCluster(options: KubeClientOptions = {}): KubeClient {
+    if (isInPod(process.env)) return new KubeClient(new ServiceAccountAccess(process.env), options);
     const config = new KubeConfig();
-    if (process.env["KUBERNETES_SERVICE_HOST"]) config.loadFromCluster();
-    else config.loadFromDefault();
+    config.loadFromDefault();
     return new KubeClient(config, options);
   }
 

@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
-import type { KubeConfig } from "@kubernetes/client-node";
 import { KubeError, messageOf } from "./kube-error.js";
+import type { ApiAccess } from "./service-account.js";
 
 /** One HTTP exchange with an API server. */
 export interface KubeRequest {
@@ -35,7 +35,7 @@ export interface Credentials {
 const CREDENTIALS_MAX_AGE_MS = 30_000;
 
 /**
- * Sends requests over kept-alive connections with the credentials of a kubeconfig's current context.
+ * Sends requests over kept-alive connections with the credentials of a kubeconfig's current context, or of the pod's ServiceAccount.
  * Every authentication method of the kubeconfig works (certificates, tokens, token files, exec plugins, proxies), because
  * the client library resolves it; tokens and exec credentials are looked at again every 30 seconds.
  */
@@ -44,14 +44,14 @@ export class KubeTransport {
   private pending?: Promise<Credentials>;
 
   constructor(
-    private readonly kubeConfig: KubeConfig,
+    private readonly access: ApiAccess,
     /** The cluster's name in messages. */
     readonly cluster: string,
   ) {}
 
   /** The API server's URL, as the kubeconfig writes it. */
   get server(): string {
-    return this.kubeConfig.getCurrentCluster()?.server ?? "";
+    return this.access.getCurrentCluster()?.server ?? "";
   }
 
   /** Resolves with the response as soon as its headers are there; the caller reads the body. Throws KubeError with code 0 if none comes. */
@@ -118,12 +118,12 @@ export class KubeTransport {
   }
 
   private isStatic(): boolean {
-    const user = this.kubeConfig.getCurrentUser();
+    const user = this.access.getCurrentUser();
     return !user?.exec && !user?.authProvider;
   }
 
   private async resolve(): Promise<Credentials> {
-    const cluster = this.kubeConfig.getCurrentCluster();
+    const cluster = this.access.getCurrentCluster();
     if (!cluster?.server) {
       throw new KubeError(
         `cluster ${this.cluster}: the kubeconfig's context names no cluster with a server`,
@@ -133,7 +133,7 @@ export class KubeTransport {
       );
     }
     const options: https.RequestOptions = {};
-    await this.kubeConfig.applyToHTTPSOptions(options);
+    await this.access.applyToHTTPSOptions(options);
     const tls = {
       ca: options.ca as Buffer | string | undefined,
       cert: options.cert as Buffer | string | undefined,
@@ -157,7 +157,7 @@ export class KubeTransport {
 
   /** The server, and the proxy that leads there; never a proxy's password. */
   private place(server: URL): string {
-    const proxy = this.kubeConfig.getCurrentCluster()?.proxyUrl;
+    const proxy = this.access.getCurrentCluster()?.proxyUrl;
     return proxy && URL.canParse(proxy) ? `${server.origin} through the proxy ${new URL(proxy).host}` : server.origin;
   }
 
