@@ -28,6 +28,7 @@ export function collectFabricState(objects: FabricObjects): FabricState | undefi
   if (linkAddress === undefined || links.length === 0) return undefined;
   return {
     linkAddress,
+    localAddress: objects.internalNode?.status?.nodeIP?.local,
     pods: objects.podNetworks.flatMap(({ status }) => normalizeCidrs(status?.cidr)).sort(),
     links: links.sort((a, b) => a.device.localeCompare(b.device)),
     masqueraded: objects.ips

@@ -1,5 +1,13 @@
 import { canonicalCidr } from "../api/cidr.js";
-import { LINK_PREFIX, disjointRanges, setText, tableText, type RoutingPlan, type VxlanLink } from "../net/index.js";
+import {
+  LINK_PREFIX,
+  disjointRanges,
+  setText,
+  tableText,
+  type PortNeighbour,
+  type RoutingPlan,
+  type VxlanLink,
+} from "../net/index.js";
 import type { FabricState } from "./state.js";
 
 /**
@@ -7,6 +15,15 @@ import type { FabricState } from "./state.js";
  * (AWS VPC: from 512); the table holds nothing but remote ranges, so that all else passes on.
  */
 export const FABRIC = { table: 27_753, priority: 480 } as const;
+
+/** Where the node's own packets, and no others, find gateways behind a bridge at their ports. */
+const AT_PORTS = { table: 27_757, priority: 479 } as const;
+
+/** Routing with nothing of ours. */
+export const NO_ROUTING: RoutingPlan = {
+  rules: [],
+  tables: [FABRIC, AT_PORTS].map(({ table }) => ({ id: table, routes: [] })),
+};
 
 const LINKS = `"${LINK_PREFIX}*"`;
 
@@ -23,8 +40,14 @@ export function fabricLinks({ linkAddress, links }: FabricState): VxlanLink[] {
   }));
 }
 
-/** Remote ranges lead to their gateways; the node itself sends from its link address, which the gateway knows. */
-export function fabricRouting({ linkAddress, links }: FabricState): RoutingPlan {
+/**
+ * Remote ranges lead to their gateways; the node itself sends from its link address, which the gateway knows. What is encapsulated goes straight to
+ * the ports of gateways behind a bridge.
+ */
+export function fabricRouting(
+  { linkAddress, localAddress, links }: FabricState,
+  atPorts: readonly PortNeighbour[] = [],
+): RoutingPlan {
   const routes = links.flatMap((link) =>
     link.remoteRanges.map((range) => ({
       destination: canonicalCidr(range),
@@ -33,14 +56,21 @@ export function fabricRouting({ linkAddress, links }: FabricState): RoutingPlan 
       source: linkAddress,
     })),
   );
-  return { rules: links.length > 0 ? [FABRIC] : [], tables: [{ id: FABRIC.table, routes }] };
+  const direct = atPorts.map(({ address, device }) => ({ destination: address, device, source: localAddress }));
+  return {
+    rules: [...(direct.length > 0 ? [{ ...AT_PORTS, incoming: "lo" }] : []), ...(links.length > 0 ? [FABRIC] : [])],
+    tables: [
+      { id: FABRIC.table, routes },
+      { id: AT_PORTS.table, routes: direct },
+    ],
+  };
 }
 
 /**
  * The node's nftables rules (network specification, §§10, 15). The chain stands just before those of kube-proxy and CNIs:
  * the first decision on a connection's source is final.
  */
-export function fabricRuleset(state: FabricState): string {
+export function fabricRuleset(state: FabricState, atPorts: readonly PortNeighbour[] = []): string {
   const pods = disjointRanges(state.pods);
   return tableText([
     "chain destinations {",
@@ -49,6 +79,7 @@ export function fabricRuleset(state: FabricState): string {
     "}",
     "chain sources {",
     "  type nat hook postrouting priority srcnat - 1; policy accept;",
+    ...keepOwnAddress(state, atPorts),
     // Pods keep their address: translating a range to itself keeps CNIs from masquerading it.
     ...pods.map((range) => `  oifname ${LINKS} ip saddr ${range} snat ip prefix to ${range}`),
     // Everything else leaves from the node's link address, so that answers find this node.
@@ -58,6 +89,13 @@ export function fabricRuleset(state: FabricState): string {
     ...masqueradeRules(state),
     "}",
   ]);
+}
+
+/** CNIs that masquerade what does not leave by their bridge would find no address at a port. */
+function keepOwnAddress({ localAddress }: FabricState, atPorts: readonly PortNeighbour[]): string[] {
+  if (localAddress === undefined || atPorts.length === 0) return [];
+  const gateways = setText(atPorts.map(({ address }) => address));
+  return [`  ip saddr ${localAddress} ip daddr ${gateways} snat to ${localAddress}`];
 }
 
 function masqueradeRules({ masqueraded }: FabricState): string[] {

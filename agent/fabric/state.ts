@@ -2,6 +2,8 @@
 export interface FabricState {
   /** The node's address on all its links (InternalNode). */
   linkAddress: string;
+  /** The node's own address towards pods on itself (InternalNode's status). */
+  localAddress?: string;
   /** The cluster's pod ranges. */
   pods: string[];
   links: FabricLink[];

@@ -1,4 +1,5 @@
 /** Links, routes and firewall rules of one network namespace by iproute2 and nftables. Nothing here knows Kubernetes. */
+export * from "./bridge-port.js";
 export * from "./command.js";
 export * from "./ip.js";
 export * from "./level-loop.js";
