@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from "kubernetes-types/core/v1";
 import { Labels } from "../../api/index.js";
-import { kubeTime } from "../../runtime/index.js";
+import { isDeleting, kubeTime } from "../../runtime/index.js";
 import { withRestarts } from "./restart-counts.js";
 
 /** Fields that the API server ties to the local pod's own spec, or that were decided when it was made. */
@@ -45,6 +45,7 @@ export function localPodStatus(local: Pod, remote: Pod, options: PodStatusOption
     hostIP: options.hostIP,
     hostIPs: [{ ip: options.hostIP }],
   };
+  if (isMadeAnew(local, remote)) Object.assign(status, { phase: present.phase, reason: undefined, message: undefined });
   if ("observedGeneration" in status) Object.assign(status, { observedGeneration: local.metadata?.generation });
   return plain(withLocalFields(status, present));
 }
@@ -80,6 +81,15 @@ export function podStatusPatch(
 
 export function isTerminalPhase(phase: string | undefined): boolean {
   return phase === "Succeeded" || phase === "Failed";
+}
+
+/**
+ * Whether a remote pod has ended only because the provider moves it, as when it empties a node: of a pod that is to run for ever another
+ * one follows, and the local pod waits for that.
+ */
+function isMadeAnew(local: Pod, remote: Pod): boolean {
+  const runsForEver = (local.spec?.restartPolicy ?? "Always") === "Always";
+  return runsForEver && isDeleting(remote) && !isDeleting(local) && isTerminalPhase(remote.status?.phase);
 }
 
 /** Statuses of the ephemeral containers that the local pod has: a provider may have added its own. */

@@ -204,7 +204,17 @@ describe("shadow resources against a real API server", function () {
 
   it("makes the Pod again when it is deleted, until its ShadowPod has ended", async () => {
     await client.delete(PodResource, id("web"), { gracePeriodSeconds: 0 });
-    await eventually("another Pod", () => client.get(PodResource, id("web")));
+    const { metadata } = await eventually("another Pod", () => client.get(PodResource, id("web")));
+    // A kubelet says that a Pod which is deleted has failed.
+    const finalizer = { metadata: { finalizers: ["example.com/kubelet"] } };
+    await client.mergePatch(PodResource, id("web"), finalizer);
+    await client.delete(PodResource, id("web"), { gracePeriodSeconds: 0 });
+    await client.mergePatch(PodResource, id("web"), { status: { phase: "Failed" } }, { subresource: "status" });
+    await client.mergePatch(PodResource, id("web"), { metadata: { finalizers: null } });
+    await eventually("a third", async () => {
+      const uid = (await client.get(PodResource, id("web")))?.metadata?.uid;
+      return uid !== undefined && uid !== metadata?.uid;
+    });
     await client.mergePatch(PodResource, id("web"), { status: { phase: "Succeeded" } }, { subresource: "status" });
     await eventually(
       "the phase",

@@ -51,6 +51,18 @@ describe("status of the local pod", () => {
     });
   });
 
+  it("does not end with a remote pod that the provider moves, unless the pod would end by itself", () => {
+    const failed = pod({ phase: "Failed", reason: "Evicted", containerStatuses: [containerStatus(terminated(137))] });
+    const moved = { ...failed, metadata: { ...failed.metadata, deletionTimestamp: time } };
+    const local = pod({ phase: "Running" });
+    expect(localPodStatus(local, moved, options))
+      .to.include({ phase: "Running" })
+      .and.not.have.property("reason");
+    const job = pod({ phase: "Running" }, { restartPolicy: "Never" });
+    expect(localPodStatus(job, moved, options)).to.include({ phase: "Failed", reason: "Evicted" });
+    expect(localPodStatus(local, failed, options)).to.include({ phase: "Failed" });
+  });
+
   it("keeps conditions of local controllers and is written only when something differs", () => {
     const gate = { type: "example.com/gate", status: "True" };
     const local = pod({

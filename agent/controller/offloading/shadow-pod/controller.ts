@@ -119,7 +119,7 @@ export function shadowPodController(context: ControllerContext): Controller {
 
   async function copyPhase(shadow: ShadowPod, pod: Pod): Promise<ReconcileResult | void> {
     const phase = pod.status?.phase as ShadowPodPhase | undefined;
-    if (!phase) return;
+    if (!phase || isMadeAnew(pod)) return;
     const { phase: known = "Unknown", reason } = shadow.status ?? {};
     // Most Pods run a moment later: then this is one write less.
     const age = Date.now() - Date.parse(pod.metadata?.creationTimestamp ?? "");
@@ -179,6 +179,11 @@ export function shadowPodController(context: ControllerContext): Controller {
 }
 
 type ShadowPodPhase = ShadowPodStatus["phase"];
+
+/** A Pod that is to run for ever and is being deleted, as from a node that is emptied: its end is not the ShadowPod's, another one follows. */
+function isMadeAnew(pod: Pod): boolean {
+  return isDeleting(pod) && hasEnded(pod) && (pod.spec?.restartPolicy ?? "Always") === "Always";
+}
 
 function isOwnedBy(pod: Pod, shadow: ShadowPod): boolean {
   return pod.metadata?.ownerReferences?.some(({ uid }) => uid === shadow.metadata.uid) ?? false;
