@@ -15,15 +15,20 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DOCKERFILE = join(ROOT, "agent/image/Dockerfile");
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** The agent's image, tagged with the version of package.json. */
-export function agentImageRef(): string {
-  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+/** The agent's image, tagged with a version: by default that of package.json. */
+export function agentImageRef(version = packageVersion()): string {
   return `localhost/pulumi-liqo/agent:${version}`;
+}
+
+function packageVersion(): string {
+  return (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
 }
 
 export interface AgentImageOptions {
   /** A bundle, named agent.cjs, to be used instead of the agent's. */
   bundle?: string;
+  /** Its tag. Default: the version of package.json. */
+  version?: string;
   progress?: Progress;
 }
 
@@ -34,9 +39,10 @@ export interface AgentImageOptions {
 export async function buildAgentImage(options: AgentImageOptions = {}): Promise<BuiltImage> {
   const progress = options.progress ?? lineProgress();
   const bundle = options.bundle ?? (await buildAgentBundle());
+  const ref = agentImageRef(options.version);
   if (await dockerAnswers()) {
     try {
-      return await buildWithDocker(bundle, progress);
+      return await buildWithDocker(ref, bundle, progress);
     } catch (error) {
       const reason = messageOf(error);
       progress.note(`Docker could not build the agent's image, it is built from Debian's packages instead: ${reason}`);
@@ -44,7 +50,7 @@ export async function buildAgentImage(options: AgentImageOptions = {}): Promise<
   }
   const layers = [await baseLayer(await ensureTool("wireguard-go", { progress }), progress), await bundleLayer(bundle)];
   const configuration = { entrypoint: ["/usr/bin/node", BUNDLE_PATH], env: { PATH } };
-  return buildArchive({ ref: agentImageRef(), layers, configuration }, progress);
+  return buildArchive({ ref, layers, configuration }, progress);
 }
 
 async function dockerAnswers(): Promise<boolean> {
@@ -52,8 +58,7 @@ async function dockerAnswers(): Promise<boolean> {
   return (await tryRun("docker", ["info", "--format", "{{.ID}}"], { timeout: 5_000 })).code === 0;
 }
 
-async function buildWithDocker(bundle: string, progress: Progress): Promise<BuiltImage> {
-  const ref = agentImageRef();
+async function buildWithDocker(ref: string, bundle: string, progress: Progress): Promise<BuiltImage> {
   const wireguardGo = toolVersion("wireguard-go");
   const key = sha256([ref, wireguardGo, await sha256File(DOCKERFILE), await sha256File(bundle)].join(" "));
   const folder = join(cacheFolder(), "images");

@@ -6,13 +6,26 @@ import type { Pod } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ConnectionResource,
+  FirewallConfigurationResource,
   Labels,
   PublicKeyResource,
+  RouteConfigurationResource,
+  RuleCategory,
   type Connection,
+  type FirewallConfiguration,
+  type HostCondition,
+  type RouteConfiguration,
 } from "../../agent/api/index.js";
 import { newKeyPair } from "../../agent/controller/network/gateways/key-secret.js";
-import { DeploymentResource, PodResource, SecretResource } from "../../agent/runtime/index.js";
-import { downClusters } from "../clusters/index.js";
+import { buildAgentImage } from "../../agent/image/build.js";
+import {
+  DeploymentResource,
+  PodResource,
+  SecretResource,
+  type KubeObject,
+  type ResourceType,
+} from "../../agent/runtime/index.js";
+import { downClusters, loadImage } from "../clusters/index.js";
 import { exec } from "../support/exec.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { PulumiStack } from "../support/pulumi.js";
@@ -30,7 +43,8 @@ const FILE_BYTES = 2 ** 30;
 /** Goals, printed beside what was measured: the machine may be busy with other things. */
 const GOALS_MS = { withStandby: 3_000, withoutStandby: 10_000 };
 const REPORT_MS = 30_000;
-const BLOCK = "gateway_test";
+/** Of nftables, while a test has it there. */
+const TABLE = "gateway_test";
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 const GATEWAY = { labelSelector: { [Labels.networkingComponent]: "gateway" } };
 
@@ -42,6 +56,7 @@ describe("the gateways of a link", function () {
   let consumer: LabCluster;
   let provider: LabCluster;
   let stack: PulumiStack;
+  let images: { first: string; next: string };
   /** How the consumer calls the provider's pod. */
   let remote: string;
   const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-gateway-"));
@@ -61,6 +76,12 @@ describe("the gateways of a link", function () {
         image: lab.agentImage,
       },
     });
+    const next = await buildAgentImage({ version: "next" });
+    await loadImage(
+      next.archive,
+      lab.clusters.map(({ cluster }) => cluster),
+    );
+    images = { first: lab.agentImage, next: next.ref };
     await stack.init();
     await Promise.all([runWeb(consumer), runWeb(provider)]);
   });
@@ -151,27 +172,77 @@ describe("the gateways of a link", function () {
   });
 
   it("name a wrong port, in the status and in Pulumi's error", async () => {
-    await stack.setConfig("clientPort", "30999");
+    await stack.setConfig("wrongPort", "1");
     await failingUp(/nothing listens on UDP \S+:30999: the port is wrong/);
     await message(consumer, /nothing listens on UDP \S+:30999/);
-    await stack.setConfig("clientPort", String(NODE_PORT));
+    await stack.setConfig("wrongPort", "0");
     await stack.up();
   });
 
-  it("name UDP that is blocked, and recover when it passes again", async function () {
-    const netns = provider.cluster.nodes[0]?.netns;
-    if (!netns) this.skip();
-    const nft = (...args: string[]) => exec("nsenter", [`--net=/run/netns/${netns}`, "nft", ...args]);
-    const chain = "{ type filter hook prerouting priority -350; }";
-    await nft("add", "table", "ip", BLOCK);
+  it("name UDP that is blocked while something is changed, and recover when it passes again", async function () {
+    if (consumer.cluster.backend !== "local") this.skip();
+    await stack.setConfig("keys", "third");
+    await inNode(provider, "nft", ["-f", "-"], blocked(NODE_PORT));
     try {
-      await nft("add", "chain", "ip", BLOCK, "incoming", chain);
-      await nft("add", "rule", "ip", BLOCK, "incoming", "udp", "dport", String(NODE_PORT), "drop");
+      // The tunnel before the change was connected: that must not count.
+      await failingUp(/UDP is blocked on the way/);
       await message(consumer, /UDP is blocked on the way/);
     } finally {
-      await nft("delete", "table", "ip", BLOCK);
+      await inNode(provider, "nft", ["delete", "table", "ip", TABLE]);
     }
     await untilAnswer();
+    await stack.up();
+  });
+
+  it("follow a client whose address is translated to another, under load", async function () {
+    if (consumer.cluster.backend !== "local") this.skip();
+    const transfer = download();
+    await transfer.begun;
+    const nodes = consumer.cluster.nodes;
+    try {
+      for (const port of [40_000, 41_000]) {
+        for (const { netns = "" } of nodes) {
+          await inNetns(netns, "nft", ["-f", "-"], translated(NODE_PORT, port));
+          // As a translator that forgets: what comes next is a new flow to it.
+          await inNetns(netns, "conntrack", ["-D", "-p", "udp", "--dport", String(NODE_PORT)]);
+        }
+        console.log(`      client at a port from ${port} on: traffic flows again after ${await untilAnswer()} ms`);
+        const flows = await Promise.all(
+          nodes.map(({ netns = "" }) => inNetns(netns, "conntrack", ["-L", "-p", "udp", "--dport", String(NODE_PORT)])),
+        );
+        expect(flows.join("")).to.match(new RegExp(`sport=${NODE_PORT} dport=${port / 100}\\d\\d `));
+      }
+      expect(await transfer.bytes).to.equal(FILE_BYTES);
+    } finally {
+      for (const { netns = "" } of nodes) await inNetns(netns, "nft", ["delete", "table", "ip", TABLE]);
+    }
+  });
+
+  it("carry out firewall rules and routes that users bring, on the hosts that their labels mean", async () => {
+    await consumer.client.apply(FirewallConfigurationResource, NO_WEB, { fieldManager: "test" });
+    const [firewall] = await hostConditions(consumer, FirewallConfigurationResource, 1);
+    expect(firewall).to.include({ type: "Applied", status: "True", host: "provider" });
+    expect(await ask(2)).to.equal("");
+    await consumer.client.apply(RouteConfigurationResource, NODE_ROUTES, { fieldManager: "test" });
+    const routes = await hostConditions(consumer, RouteConfigurationResource, consumer.cluster.nodes.length);
+    const fabric = await consumer.client.list(PodResource, { labelSelector: { [Labels.appName]: "fabric" } });
+    expect(routes.map(({ host }) => host)).to.have.members(fabric.items.map(({ metadata }) => metadata?.name));
+    await refused(consumer, "spec.table.chains[0].rules.filterRules[0].match[0].ip.value");
+    await consumer.client.delete(FirewallConfigurationResource, nameOf(NO_WEB));
+    await consumer.client.delete(RouteConfigurationResource, nameOf(NODE_ROUTES));
+    await untilAnswer();
+  });
+
+  it("follow the server to another node port, in place", async () => {
+    await stack.setConfig("nodePort", String(NODE_PORT + 1));
+    await stack.up();
+    expect(await ask(5)).to.equal("served by web");
+    const { status } = await connection(consumer, ({ status }) => status?.value === "Connected");
+    expect(status?.endpoint).to.match(new RegExp(`:${NODE_PORT + 1}$`));
+  });
+
+  it("outlast an upgrade of both agents under load", async () => {
+    await upgrade(images.next);
   });
 
   it("find an MTU that is too large, and tell which would do", async () => {
@@ -198,6 +269,10 @@ describe("the gateways of a link", function () {
     }
   });
 
+  it("outlast an upgrade without a standby, too", async () => {
+    await upgrade(images.first);
+  });
+
   it("leave with the link", async () => {
     await stack.destroy();
     for (const lab of [consumer, provider])
@@ -216,10 +291,35 @@ describe("the gateways of a link", function () {
     return Date.now() - started;
   }
 
+  /** Both agents get another image while a transfer is under way. */
+  async function upgrade(image: string): Promise<void> {
+    const transfer = await slowDownload();
+    await transfer.begun;
+    await stack.setConfig("image", image);
+    const started = Date.now();
+    await stack.up();
+    await Promise.all([consumer, provider].map((lab) => allRun(lab, image)));
+    console.log(`      upgraded within ${((Date.now() - started) / 1000).toFixed(1)} s`);
+    expect(await transfer.end()).to.equal(FILE_BYTES);
+    expect(await ask(5)).to.equal("served by web");
+  }
+
+  /** A TCP transfer through the tunnel that goes on slowly until it is told to end. */
+  async function slowDownload(): Promise<{ begun: Promise<unknown>; end: () => Promise<number> }> {
+    await consumer.kubectl(["exec", "web", "--", "rm", "-f", "/tmp/hurry"]);
+    const slowly = "until [ -e /tmp/hurry ]; do dd bs=64k count=16 2>/dev/null; sleep 0.2; done; cat";
+    const transfer = download(`{ ${slowly}; } |`);
+    const end = async (): Promise<number> => {
+      await consumer.kubectl(["exec", "web", "--", "touch", "/tmp/hurry"]);
+      return transfer.bytes;
+    };
+    return { begun: transfer.begun, end };
+  }
+
   /** A TCP transfer through the tunnel that lasts for some seconds. */
-  function download(): { begun: Promise<unknown>; bytes: Promise<number> } {
+  function download(reader = ""): { begun: Promise<unknown>; bytes: Promise<number> } {
     const url = `http://${remote}:${WEB_PORT}/big`;
-    const command = `timeout 150 wget -q -O - ${url} | wc -c`;
+    const command = `timeout 150 wget -q -O - ${url} | ${reader} wc -c`;
     const bytes = consumer
       .kubectl(["exec", "web", "--", "sh", "-c", command], { timeoutMs: 160_000 })
       .then((count) => Number(count.trim()));
@@ -240,6 +340,119 @@ describe("the gateways of a link", function () {
     expect(milliseconds).to.be.lessThan(REPORT_MS + 10_000);
   }
 });
+
+/** What users may bring: no web traffic through the link from the consumer, and a route on each node. */
+const NO_WEB = FirewallConfigurationResource.build({
+  metadata: {
+    name: "no-web",
+    namespace: "default",
+    labels: { [Labels.firewallCategory]: RuleCategory.gateway, [Labels.firewallUnique]: "provider" },
+  },
+  spec: {
+    table: {
+      name: "no-web",
+      family: "IPV4",
+      chains: [
+        {
+          name: "forward",
+          type: "filter",
+          hook: "forward",
+          policy: "accept",
+          priority: 0,
+          rules: {
+            filterRules: [
+              {
+                name: "web",
+                action: "drop",
+                counter: true,
+                match: [
+                  { op: "eq", proto: { value: "tcp" } },
+                  { op: "eq", port: { value: String(WEB_PORT), position: "dst" } },
+                ],
+              },
+            ],
+          },
+        },
+      ],
+    },
+  },
+});
+const NODE_ROUTES = RouteConfigurationResource.build({
+  metadata: { name: "documents", namespace: "default", labels: { [Labels.routeCategory]: RuleCategory.fabric } },
+  spec: {
+    table: {
+      name: "documents",
+      rules: [{ dst: "192.0.2.0/24", routes: [{ dst: "192.0.2.0/24", dev: "lo" }] }],
+    },
+  },
+});
+
+function nameOf({ metadata }: KubeObject): { name: string; namespace?: string } {
+  return { name: metadata?.name ?? "", namespace: metadata?.namespace };
+}
+
+/** What so many hosts say of the only configuration of a kind, once all carry it out. */
+function hostConditions<T extends RouteConfiguration | FirewallConfiguration>(
+  lab: LabCluster,
+  type: ResourceType<T>,
+  count: number,
+): Promise<HostCondition[]> {
+  const describe = (all: T[]): string => JSON.stringify(all.map(({ status }) => status));
+  return waitFor(lab.client, type, { timeoutMs: 20_000, what: `${count} hosts' word`, describe }, ([object]) => {
+    const conditions = object?.status?.conditions ?? [];
+    return conditions.length === count && conditions.every(({ status }) => status === "True") && conditions;
+  });
+}
+
+/** A configuration that no host could carry out is refused at once, by the field's name. */
+async function refused(lab: LabCluster, field: string): Promise<void> {
+  const wrong = structuredClone(NO_WEB);
+  const [rule] = wrong.spec.table.chains?.[0]?.rules.filterRules ?? [];
+  rule!.match = [{ op: "eq", ip: { value: "10.0.0.0/33", position: "dst" } }];
+  const failure: unknown = await lab.client.apply(FirewallConfigurationResource, wrong, { fieldManager: "test" }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(String(failure)).to.contain(field);
+}
+
+/** Rules of nftables for a node: nothing comes in on a UDP port. */
+function blocked(port: number): string {
+  const chain = `chain incoming { type filter hook prerouting priority -350; udp dport ${port} drop; }`;
+  return `table ip ${TABLE} { ${chain}; }\n`;
+}
+
+/** Rules of nftables for a node: what leaves for a UDP port comes from one of a hundred others. */
+function translated(port: number, first: number): string {
+  const sources = `${first}-${first + 99}`;
+  const chain = `chain leaving { type nat hook postrouting priority 50; udp dport ${port} masquerade to :${sources}; }`;
+  return `add table ip ${TABLE}\ndelete table ip ${TABLE}\ntable ip ${TABLE} { ${chain}; }\n`;
+}
+
+async function inNetns(netns: string, program: string, args: string[], input?: string): Promise<string> {
+  // conntrack fails where there is nothing to delete.
+  const allowFailure = program === "conntrack";
+  return (await exec("nsenter", [`--net=/run/netns/${netns}`, program, ...args], { input, allowFailure })).stdout;
+}
+
+/** On the first node of a cluster. */
+function inNode({ cluster }: LabCluster, program: string, args: string[], input?: string): Promise<string> {
+  return inNetns(cluster.nodes[0]?.netns ?? "", program, args, input);
+}
+
+/** All pods of the agent have the image, and those of the other are gone. */
+async function allRun(lab: LabCluster, image: string): Promise<void> {
+  const options = {
+    timeoutMs: 60_000,
+    what: `the agent of image ${image} everywhere`,
+    describe: (pods: Pod[]) =>
+      pods.map(({ metadata, spec }) => `${metadata?.name} ${spec?.containers[0]?.image}`).join(),
+  };
+  await waitFor(lab.client, PodResource, options, (pods) => {
+    const ours = pods.filter(({ spec }) => spec?.containers[0]?.image?.includes("pulumi-liqo/agent:"));
+    return ours.every((pod) => pod.spec?.containers[0]?.image === image && isReady(pod));
+  });
+}
 
 async function runWeb(lab: LabCluster): Promise<void> {
   const pod = localPod("default", "web");
