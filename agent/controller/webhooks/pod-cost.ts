@@ -3,7 +3,7 @@ import { addResourceLists, compareQuantities, maxResourceLists, type ResourceLis
 
 /**
  * What a pod takes of a quota, by resource, as the scheduler counts: the larger of all containers together and of each init
- * container with the sidecars started before it; plus one of `pods` (offloading specification, §5.2).
+ * container with the sidecars started before it, and of what the pod asks for as a whole; plus one of `pods` (offloading specification, §5.2).
  */
 export function podCost(pod: PodSpec): ResourceList {
   let sidecars: ResourceList = {};
@@ -14,12 +14,14 @@ export function podCost(pod: PodSpec): ResourceList {
     if (isSidecar(container)) sidecars = withSidecars;
   }
   const running = (pod.containers ?? []).map(requestsOf).reduce(addResourceLists, sidecars);
-  return { ...maxResourceLists(running, initPeak), pods: 1 };
+  // What is asked for by the pod as a whole covers its containers.
+  const whole = requestsOf(pod as Pick<Container, "resources">);
+  return { ...maxResourceLists(maxResourceLists(running, initPeak), whole), pods: 1 };
 }
 
 /** A container's requests; a limit without a request counts as one, as it does in Kubernetes. */
-export function requestsOf(container: Container): ResourceList {
-  const { limits = {}, requests = {} } = container.resources ?? {};
+export function requestsOf({ resources }: Pick<Container, "resources">): ResourceList {
+  const { limits = {}, requests = {} } = resources ?? {};
   return { ...limits, ...requests };
 }
 

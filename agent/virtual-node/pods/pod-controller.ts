@@ -19,6 +19,7 @@ import type { NamespaceActivity, NamespaceManager } from "../namespaces/namespac
 import { isReflected } from "../reflection/reflected-metadata.js";
 import { TokenSecrets } from "../service-accounts/token-secrets.js";
 import { REMOTE_POD_REPLACED, endedStatus, isGivenUp, notOffloadedStatus, refusedStatus } from "./fallback-status.js";
+import { notCarried } from "./not-carried.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
 import { isTerminalPhase, localPodStatus, notReadyStatus, podStatusPatch } from "./pod-status.js";
 import { RestartCounts } from "./restart-counts.js";
@@ -217,6 +218,14 @@ export class PodController {
       const options = { fieldManager: REFLECTION_FIELD_MANAGER };
       shadowPods.observe(await remote.create(ShadowPodResource, shadow, options));
       recorder.normal(PodResource, pod, "SuccessfulReflection", `offloaded to cluster ${config.foreignClusterId}`);
+      const left = notCarried(pod).join(", ");
+      if (left)
+        recorder.warning(
+          PodResource,
+          pod,
+          "NotCarried",
+          `the remote pod is without what it cannot have there: ${left}`,
+        );
     } catch (error) {
       if (isAlreadyExists(error)) return this.refuseForeign(pod, pair);
       if (!isConflict(error)) recorder.warning(PodResource, pod, "FailedReflection", messageOf(error));

@@ -33,7 +33,10 @@ const COPIED = [
   "subdomain",
   "terminationGracePeriodSeconds",
   "topologySpreadConstraints",
-] as const satisfies readonly (keyof PodSpec)[];
+  // Younger than the published types.
+  "hostUsers",
+  "resources",
+] as const;
 
 /** The spec that runs at the provider (offloading specification, §6.3). */
 export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
@@ -41,8 +44,9 @@ export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
   const { patch, apiAccess } = options;
   const apiServer = apiAccess === "token" ? options.apiServer : undefined;
   const container = containerMapping(pod, options);
+  const present: Partial<Record<string, unknown>> = { ...spec };
   const copied: Partial<PodSpec> = Object.fromEntries(
-    COPIED.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]])),
+    COPIED.flatMap((field) => (present[field] === undefined ? [] : [[field, present[field]]])),
   );
   return defined({
     ...copied,

@@ -29,10 +29,13 @@ describe("Pod of a ShadowPod", () => {
 
   it("stays out of the nodes' own namespaces, and is put on no node by the consumer", () => {
     const greedy = shadow({});
-    const asked = { hostNetwork: true, hostPID: true, hostIPC: true, nodeName: "control-plane", subdomain: "kept" };
+    const node = { hostNetwork: true, hostPID: true, hostIPC: true, nodeName: "control-plane" };
+    const asked = { ...node, priorityClassName: "system-node-critical", priority: 2_000_001_000, subdomain: "kept" };
     const spec = podOf({ ...greedy, spec: { pod: { ...greedy.spec.pod, ...asked, containers: [] } } }, undefined).spec;
     expect(JSON.parse(JSON.stringify(spec))).to.include({ subdomain: "kept" });
-    expect(JSON.parse(JSON.stringify(spec))).to.not.have.any.keys("hostNetwork", "hostPID", "hostIPC", "nodeName");
+    expect(JSON.parse(JSON.stringify(spec))).to.not.have.any.keys(
+      ...["hostNetwork", "hostPID", "hostIPC", "nodeName", "priorityClassName", "priority"],
+    );
   });
 
   it("follows metadata, and leaves alone what the provider added", () => {

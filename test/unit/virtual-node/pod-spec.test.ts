@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Pod, PodSpec } from "kubernetes-types/core/v1";
 import { Annotations } from "../../../agent/api/index.js";
+import { notCarried } from "../../../agent/virtual-node/pods/not-carried.js";
 import { remotePodSpec, type PodSpecOptions } from "../../../agent/virtual-node/pods/pod-spec.js";
 import { remoteRootCaName } from "../../../agent/virtual-node/reflection/root-ca.js";
 import { tokenKey } from "../../../agent/virtual-node/service-accounts/api-access.js";
@@ -149,5 +150,30 @@ describe("spec of the remote pod", () => {
     expect(remoteRootCaName("consumer")).to.equal("kube-root-ca.crt.consu");
     expect(remoteRootCaName("aaaa-b")).to.equal("kube-root-ca.crt.aaaa-a");
     expect(remoteRootCaName("c")).to.equal("kube-root-ca.crt.c");
+  });
+});
+
+describe("what a pod asks for and does not get at the provider", () => {
+  const asking = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod => ({
+    metadata: { name: "p", annotations },
+    spec: { containers: [{ name: "main" }], schedulerName: "default-scheduler", hostNetwork: false, ...spec },
+  });
+
+  it("is nothing for an ordinary pod, whatever has led it to the virtual node", () => {
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } };
+    const pod = asking({ nodeSelector: { a: "b" }, affinity: { nodeAffinity }, priorityClassName: "" });
+    expect(notCarried(pod)).to.deep.equal([]);
+  });
+
+  it("is named by its field", () => {
+    const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [] };
+    const pod = asking({ hostNetwork: true, priorityClassName: "high", affinity: { podAntiAffinity } });
+    expect(notCarried(pod)).to.deep.equal([
+      "spec.hostNetwork",
+      "spec.priorityClassName",
+      "spec.affinity.podAntiAffinity (see liqo.io/anti-affinity-preset)",
+    ]);
+    expect(notCarried(asking({ affinity: { podAntiAffinity } }, { "liqo.io/anti-affinity-preset": "hard" }))).to.be
+      .empty;
   });
 });

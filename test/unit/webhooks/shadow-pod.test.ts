@@ -28,6 +28,11 @@ describe("podCost", () => {
     expect(podCost({ containers: [container({ cpu: "1" })], initContainers: [sidecar] })["cpu"]).to.equal("1100m");
   });
 
+  it("counts what a pod asks for as a whole", () => {
+    const pod = { containers: [container({ cpu: "1" })], resources: { requests: { cpu: "3" } } };
+    expect(podCost(pod)["cpu"]).to.equal("3");
+  });
+
   it("counts a limit without a request", () => {
     const limited: Container = { name: "c", resources: { limits: { cpu: "1" } } };
     expect(podCost({ containers: [limited] })["cpu"]).to.equal("1");

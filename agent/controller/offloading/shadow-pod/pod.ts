@@ -24,7 +24,16 @@ interface ReflectedKeys {
  * What a consumer has no say in: its virtual nodes leave these out, but whoever holds its identity could ask for them. The Pod is made with this
  * cluster's rights, not the consumer's.
  */
-const WITHHELD = { hostNetwork: undefined, hostPID: undefined, hostIPC: undefined, nodeName: undefined };
+const WITHHELD = {
+  hostNetwork: undefined,
+  hostPID: undefined,
+  hostIPC: undefined,
+  nodeName: undefined,
+  // By its priority a pod would take the place of the provider's own.
+  priorityClassName: undefined,
+  priority: undefined,
+  preemptionPolicy: undefined,
+};
 
 /** No Pod is created with any: they are added to it when it is there. */
 const ADDED_LATER = { ephemeralContainers: undefined };
