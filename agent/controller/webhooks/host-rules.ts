@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import {
   FirewallConfigurationResource,
   RouteConfigurationResource,
@@ -21,13 +21,26 @@ export const mutateFirewallConfiguration: AdmissionHandler = (request) => {
 export function namePatch({ spec }: FirewallConfiguration): PatchOperation[] {
   return (spec.table.chains ?? []).flatMap(({ rules }, chain) =>
     LISTS.flatMap((list) =>
-      (rules[list] ?? []).flatMap((rule, index): PatchOperation[] =>
-        rule.name
-          ? []
-          : [{ op: "add", path: `/spec/table/chains/${chain}/rules/${list}/${index}/name`, value: randomUUID() }],
-      ),
+      (rules[list] ?? []).flatMap((rule, index): PatchOperation[] => {
+        const path = `/chains/${chain}/rules/${list}/${index}`;
+        return rule.name ? [] : [{ op: "add", path: `/spec/table${path}/name`, value: stableUUID(path, rule) }];
+      }),
     ),
   );
+}
+
+/** The same for the same rule at the same place: a manifest that is applied again changes nothing. */
+function stableUUID(path: string, rule: object): string {
+  const hash = createHash("sha256")
+    .update(JSON.stringify([path, rule]))
+    .digest("hex");
+  return [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    `8${hash.slice(17, 20)}`,
+    hash.slice(20, 32),
+  ].join("-");
 }
 
 /** What hosts could not carry out is refused, by field; two configurations for the same hosts must not share a table. */

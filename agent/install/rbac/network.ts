@@ -48,8 +48,6 @@ export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
     resourceNames: [Names.gatewayRole],
     verbs: ["bind"],
   },
-  // Admission of routes and firewall rules that users bring: no two for one table.
-  { apiGroups: [NETWORKING.group], resources: ["routeconfigurations", "firewallconfigurations"], verbs: ["list"] },
   // Services of borrowed addresses.
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: WRITE },
   // Where gateways run, their addresses, and the addresses of offloaded pods.

@@ -96,7 +96,7 @@ export const WEBHOOK_RULES: PolicyRule[] = [
   { apiGroups: ["authentication.liqo.io"], resources: ["tenants", "resourceslices"], verbs: READ },
   {
     apiGroups: ["networking.liqo.io"],
-    resources: ["configurations", "gatewayservers", "gatewayclients"],
+    resources: ["configurations", "gatewayservers", "gatewayclients", "routeconfigurations", "firewallconfigurations"],
     verbs: ["list"],
   },
   { apiGroups: [""], resources: ["namespaces", "nodes"], verbs: READ },

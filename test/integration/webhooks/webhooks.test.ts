@@ -2,13 +2,17 @@ import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
+  FirewallConfigurationResource,
   ForeignClusterResource,
   NamespaceOffloadingResource,
   QuotaResource,
   ResourceSliceResource,
+  RouteConfigurationResource,
   ShadowPodResource,
   TenantResource,
   VirtualNodeResource,
+  type FirewallChain,
+  type FirewallConfiguration,
   type ShadowPod,
 } from "../../../agent/api/index.js";
 import {
@@ -255,6 +259,33 @@ describe("webhooks called by a real API server", function () {
     });
   });
 
+  it("judges firewall rules that users bring by field, and names those that have no name, the same each time", async () => {
+    const labels = { "networking.liqo.io/firewall-category": "gateway" };
+    const firewall = (name: string, table: string, value = "10.0.0.1") =>
+      FirewallConfigurationResource.build({
+        metadata: { name, namespace: "default", labels },
+        spec: { table: { name: table, family: "IPV4", chains: [guardChain(value)] } },
+      });
+    const apply = (object: FirewallConfiguration) =>
+      client.apply(FirewallConfigurationResource, object, { fieldManager: "test" });
+    const first = await apply(firewall("first", "t"));
+    const named = first.spec.table.chains?.[0]?.rules.filterRules?.[0]?.name;
+    expect(named).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect((await apply(firewall("first", "t"))).metadata.resourceVersion).to.equal(first.metadata.resourceVersion);
+    expect(await refusal(apply(firewall("first", "other")))).to.contain("spec.table.name: cannot be changed");
+    expect(await refusal(apply(firewall("second", "t")))).to.contain("default/first");
+    expect(await refusal(apply(firewall("first", "t", "10.0.0.0/33")))).to.contain(
+      "spec.table.chains[0].rules.filterRules[0].match[0].ip.value",
+    );
+    const routes = RouteConfigurationResource.build({
+      metadata: { name: "first", namespace: "default" },
+      spec: { table: { name: "t", rules: [{ routes: [{ dst: "10.0.0.0/8", gw: "nowhere" }] }] } },
+    });
+    expect(await refusal(client.create(RouteConfigurationResource, routes))).to.contain(
+      "spec.table.rules[0].routes[0].gw",
+    );
+  });
+
   it("makes new certificates when they are deleted, and keeps answering", async () => {
     const id = { name: "liqo-webhook-certs", namespace: "liqo" };
     const before = await client.get(SecretResource, id);
@@ -271,3 +302,9 @@ describe("webhooks called by a real API server", function () {
     );
   });
 });
+
+function guardChain(value: string): FirewallChain {
+  const match = [{ op: "eq" as const, ip: { value, position: "src" as const } }];
+  const filterRules = [{ action: "drop" as const, counter: true, match }];
+  return { name: "c", type: "filter", hook: "forward", policy: "accept", priority: 0, rules: { filterRules } };
+}
