@@ -135,15 +135,19 @@ describe("pods on a virtual node", function () {
     const name = before.metadata?.name ?? "";
     const running = await remotePod(name);
     const node = running?.spec?.nodeName ?? "";
-    const restarts = before.status?.containerStatuses?.[0]?.restartCount ?? 0;
     const selector = `--pod-selector=liqo.io/managed-by=shadowpod`;
     await provider.kubectl(["drain", node, selector, "--ignore-daemonsets", "--timeout=60s"], { timeoutMs: 70_000 });
-    const after = await podWhere(name, "one restart more", (pod) => {
-      const count = pod.status?.containerStatuses?.[0]?.restartCount ?? 0;
-      return isReady(pod) && count === restarts + 1;
+    const next = await until("another remote pod", 60_000, async () => {
+      const pod = await remotePod(name);
+      return pod && isReady(pod) && pod.metadata?.uid !== running?.metadata?.uid ? pod : undefined;
+    });
+    expect(next.spec?.nodeName).to.not.equal(node);
+    const containerID = next.status?.containerStatuses?.[0]?.containerID;
+    const after = await podWhere(name, "the other pod's container", (pod) => {
+      return isReady(pod) && pod.status?.containerStatuses?.[0]?.containerID === containerID;
     });
     expect(after.metadata?.uid).to.equal(before.metadata?.uid);
-    expect((await remotePod(name))?.spec?.nodeName).to.not.equal(node);
+    expect(after.status?.containerStatuses?.[0]?.restartCount).to.be.at.least(1);
     await provider.kubectl(["uncordon", node]);
   });
 
