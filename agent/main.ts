@@ -1,4 +1,4 @@
-import { messageOf } from "./runtime/index.js";
+import { messageOf } from "./runtime/kube-error.js";
 
 type Role = (argv: string[], signal: AbortSignal) => Promise<void>;
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type BuildOptions } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 import { slimKubernetesClient } from "./slim-kubernetes-client.js";
 import { slimZod } from "./slim-zod.js";
 
@@ -24,11 +24,33 @@ const COMMON: BuildOptions = {
   plugins: [slimKubernetesClient, slimZod],
 };
 
-/** Bundles the agent into one file and returns its path. */
-export async function buildAgentBundle(): Promise<string> {
-  const outfile = path.join(root, "dist", "agent.cjs");
-  await build({ ...COMMON, entryPoints: ["agent/main.ts"], outfile });
-  return outfile;
+/** The agent's roles; each is started by `agent/ROLE/main.ts`. */
+const AGENT_ROLES = ["controller", "fabric", "gateway", "proxy", "virtual-node"] as const;
+
+/** Leaves the roles out of the bundle that starts them: they are files beside it. A process of a few megabytes would pay for the text of all. */
+const rolesApart: Plugin = {
+  name: "roles-apart",
+  setup(build) {
+    build.onResolve({ filter: /^\.\/[a-z-]+\/main\.js$/ }, ({ path: imported, importer }) =>
+      importer === path.join(root, "agent/main.ts")
+        ? { path: `./${path.dirname(imported)}.cjs`, external: true }
+        : undefined,
+    );
+  },
+};
+
+/** Bundles the agent, into one file for what starts it and one for each role. Returns their paths. */
+export async function buildAgentBundle(): Promise<string[]> {
+  const outdir = path.join(root, "dist", "agent");
+  const roles = AGENT_ROLES.map((role) => [role, `agent/${role}/main.ts`] as const);
+  await build({
+    ...COMMON,
+    entryPoints: { agent: "agent/main.ts", ...Object.fromEntries(roles) },
+    outdir,
+    outExtension: { ".js": ".cjs" },
+    plugins: [...(COMMON.plugins ?? []), rolesApart],
+  });
+  return ["agent", ...AGENT_ROLES].map((name) => path.join(outdir, `${name}.cjs`));
 }
 
 /** Bundles the provider and puts the executable that the engine starts beside it; returns the folder that Pulumi.yaml names. */

@@ -8,7 +8,7 @@ import { run, tryRun } from "../../test/clusters/support/exec.js";
 import { cacheFolder, sha256, sha256File } from "../../test/clusters/support/files.js";
 import { which } from "../../test/clusters/support/packages.js";
 import { lineProgress, type Progress } from "../../test/clusters/support/progress.js";
-import { baseLayer, BUNDLE_PATH, bundleLayer } from "./files.js";
+import { baseLayer, bundleLayer, ENTRY_PATH } from "./files.js";
 import { messageOf } from "../runtime/kube-error.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -25,8 +25,6 @@ function packageVersion(): string {
 }
 
 export interface AgentImageOptions {
-  /** A bundle, named agent.cjs, to be used instead of the agent's. */
-  bundle?: string;
   /** Its tag. Default: the version of package.json. */
   version?: string;
   progress?: Progress;
@@ -38,7 +36,7 @@ export interface AgentImageOptions {
  */
 export async function buildAgentImage(options: AgentImageOptions = {}): Promise<BuiltImage> {
   const progress = options.progress ?? lineProgress();
-  const bundle = options.bundle ?? (await buildAgentBundle());
+  const bundle = await buildAgentBundle();
   const ref = agentImageRef(options.version);
   if (await dockerAnswers()) {
     try {
@@ -49,7 +47,7 @@ export async function buildAgentImage(options: AgentImageOptions = {}): Promise<
     }
   }
   const layers = [await baseLayer(await ensureTool("wireguard-go", { progress }), progress), await bundleLayer(bundle)];
-  const configuration = { entrypoint: ["/usr/bin/node", BUNDLE_PATH], env: { PATH } };
+  const configuration = { entrypoint: ["/usr/bin/node", ENTRY_PATH], env: { PATH } };
   return buildArchive({ ref, layers, configuration }, progress);
 }
 
@@ -58,16 +56,17 @@ async function dockerAnswers(): Promise<boolean> {
   return (await tryRun("docker", ["info", "--format", "{{.ID}}"], { timeout: 5_000 })).code === 0;
 }
 
-async function buildWithDocker(ref: string, bundle: string, progress: Progress): Promise<BuiltImage> {
+async function buildWithDocker(ref: string, bundle: readonly string[], progress: Progress): Promise<BuiltImage> {
   const wireguardGo = toolVersion("wireguard-go");
-  const key = sha256([ref, wireguardGo, await sha256File(DOCKERFILE), await sha256File(bundle)].join(" "));
+  const sums = await Promise.all([DOCKERFILE, ...bundle].map(sha256File));
+  const key = sha256([ref, wireguardGo, ...sums].join(" "));
   const folder = join(cacheFolder(), "images");
   const archive = join(folder, `${archiveStem(ref)}-docker-${key.slice(0, 16)}.tar`);
   if (existsSync(archive)) return { ref, archive };
   mkdirSync(folder, { recursive: true });
   await progress.step(`image ${ref}, by Docker`, async () => {
     const args = ["--file", DOCKERFILE, "--build-arg", `WIREGUARD_GO=${wireguardGo}`, "--tag", ref];
-    await run("docker", ["build", ...args, dirname(bundle)], { timeout: 30 * 60_000 });
+    await run("docker", ["build", ...args, dirname(bundle[0] ?? "")], { timeout: 30 * 60_000 });
     await run("docker", ["save", "--output", `${archive}.tmp`, ref]);
     renameSync(`${archive}.tmp`, archive);
   });

@@ -1,5 +1,5 @@
 import { statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Layer } from "../../test/clusters/images/archive.js";
 import { copyFile, copyProgram, createRoot } from "../../test/clusters/images/rootfs.js";
 import { sha256File } from "../../test/clusters/support/files.js";
@@ -15,8 +15,9 @@ const PROGRAMS: readonly SystemProgram[] = [
   { program: "conntrack", package: "conntrack" },
 ];
 
-/** Where the bundle lies in the image. */
-export const BUNDLE_PATH = "/agent/agent.cjs";
+const BUNDLE_FOLDER = "/agent";
+/** What the image starts. */
+export const ENTRY_PATH = `${BUNDLE_FOLDER}/agent.cjs`;
 
 /** All but the bundle: this machine's Node and the network programs, with the libraries they are linked with. */
 export async function baseLayer(wireguardGo: string, progress: Progress): Promise<Layer> {
@@ -36,11 +37,13 @@ export async function baseLayer(wireguardGo: string, progress: Progress): Promis
   };
 }
 
-/** The bundle alone, so that a change of the agent's code changes a few megabytes. */
-export async function bundleLayer(bundle: string): Promise<Layer> {
+/** The bundle's files alone, so that a change of the agent's code changes a few megabytes. */
+export async function bundleLayer(files: readonly string[]): Promise<Layer> {
   return {
-    key: `agent-bundle ${await sha256File(bundle)}`,
-    write: (root) => copyFile(root, bundle, BUNDLE_PATH),
+    key: `agent-bundle ${(await Promise.all(files.map(sha256File))).join(" ")}`,
+    async write(root) {
+      for (const file of files) await copyFile(root, file, join(BUNDLE_FOLDER, basename(file)));
+    },
   };
 }
 
