@@ -145,6 +145,11 @@ export function virtualKubeletDeploymentName(virtualNodeName: string): string {
   return `vk-${virtualNodeName}`;
 }
 
+/** Not the VirtualNode's own name, as Liqo has it: the gateway to the same cluster has that, and would share its rights and its end. */
+export function virtualKubeletAccountName(virtualNodeName: string): string {
+  return `vk-${virtualNodeName}`;
+}
+
 export function virtualNodeClusterRoleBindingName(virtualNodeName: string): string {
   return `liqo-node-${virtualNodeName}`;
 }

@@ -1,6 +1,6 @@
 import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1";
 import type { Pod } from "kubernetes-types/core/v1";
-import { Labels, type VirtualNode } from "../../api/index.js";
+import { Labels, virtualKubeletAccountName, type VirtualNode } from "../../api/index.js";
 import {
   NODES_GROUP,
   NODE_USER_PREFIX,
@@ -16,17 +16,17 @@ const USAGES = ["digital signature", "server auth"];
 export type Verdict = { approve: true } | { approve: false; reason: string } | "wait";
 
 /** The service account that has made a request, if it was one. */
-export function requesterOf({ spec }: CertificateSigningRequest): { namespace: string; name: string } | undefined {
+function requesterOf({ spec }: CertificateSigningRequest): { namespace: string; name: string } | undefined {
   const match = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(spec.username ?? "");
   return match ? { namespace: match[1] ?? "", name: match[2] ?? "" } : undefined;
 }
 
-/** Whether a request is of the kind that virtual nodes make: marked with the name of the account that has made it. */
-export function isOfVirtualNode(request: CertificateSigningRequest): boolean {
+/** The virtual node whose own account has made a request of the kind that virtual nodes make. */
+export function virtualNodeOf(request: CertificateSigningRequest): { namespace: string; name: string } | undefined {
   const name = request.metadata?.labels?.[Labels.virtualNode];
-  return (
-    name !== undefined && name === requesterOf(request)?.name && request.spec.signerName === KUBELET_SERVING_SIGNER
-  );
+  const account = requesterOf(request);
+  if (name === undefined || account?.name !== virtualKubeletAccountName(name)) return undefined;
+  return request.spec.signerName === KUBELET_SERVING_SIGNER ? { namespace: account.namespace, name } : undefined;
 }
 
 /**
@@ -58,11 +58,11 @@ export function judge(request: CertificateSigningRequest, virtualNode: VirtualNo
   return fits ? { approve: true } : "wait";
 }
 
-function isPodOf({ metadata, spec }: Pod, { metadata: { name, namespace } }: VirtualNode): boolean {
+function isPodOf({ metadata, spec }: Pod, { metadata: { name = "", namespace } }: VirtualNode): boolean {
   return (
     metadata?.namespace === namespace &&
     metadata?.labels?.[Labels.virtualNode] === name &&
-    spec?.serviceAccountName === name
+    spec?.serviceAccountName === virtualKubeletAccountName(name)
   );
 }
 

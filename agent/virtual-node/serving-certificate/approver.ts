@@ -10,7 +10,7 @@ import {
   type ReconcileResult,
 } from "../../runtime/index.js";
 import type { AreaSetup } from "../../controller/context.js";
-import { isOfVirtualNode, judge, requesterOf } from "./approval.js";
+import { judge, virtualNodeOf } from "./approval.js";
 import { KUBELET_SERVING_SIGNER } from "./serving-certificate.js";
 
 /** How long an answered request stays, so that who made it can fetch the answer. */
@@ -37,9 +37,9 @@ export const setupServingCertificateApprover: AreaSetup = ({ client, informers, 
 
   const reconcile = async (name: string): Promise<ReconcileResult | void> => {
     const request = requests.get(name);
-    if (!request || !isOfVirtualNode(request)) return;
-    const account = requesterOf(request);
-    const virtualNode = account && virtualNodes.find(account.namespace, account.name);
+    const owner = request && virtualNodeOf(request);
+    if (!owner) return;
+    const virtualNode = virtualNodes.find(owner.namespace, owner.name);
     if (!virtualNode) return remove(client, request);
     const answeredAt = answerTime(request);
     if (answeredAt !== undefined) {

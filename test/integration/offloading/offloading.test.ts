@@ -124,9 +124,10 @@ describe("offloading controllers against a real API server", function () {
     const virtualNode = await client.get(VirtualNodeResource, VIRTUAL_NODE);
     expect(virtualNode?.spec.resourceQuota?.hard).to.deep.equal({ cpu: "4", memory: "8Gi", gpu: "1" });
     expect(virtualNode?.spec.labels).to.deep.equal({ zone: "z1", "liqo.io/remote-cluster-id": "provider" });
-    expect(await client.get(ServiceAccountResource, VIRTUAL_NODE)).not.to.equal(undefined);
+    const account = { ...VIRTUAL_NODE, name: "vk-provider" };
+    expect(await client.get(ServiceAccountResource, account)).not.to.equal(undefined);
     const binding = await client.get(ClusterRoleBindingResource, { name: "liqo-node-provider" });
-    expect(binding?.subjects?.[0]).to.include({ kind: "ServiceAccount", ...VIRTUAL_NODE });
+    expect(binding?.subjects?.[0]).to.include({ kind: "ServiceAccount", ...account });
     await eventually("conditions", async () => {
       const conditions = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions;
       return findCondition(conditions, "Node")?.status === "Creating";
@@ -315,7 +316,7 @@ describe("offloading controllers against a real API server", function () {
     for (const [type, id] of [
       [NodeResource, { name: "provider" }],
       [DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER }],
-      [ServiceAccountResource, VIRTUAL_NODE],
+      [ServiceAccountResource, { ...VIRTUAL_NODE, name: "vk-provider" }],
       [ClusterRoleBindingResource, { name: "liqo-node-provider" }],
       [NamespaceMapResource, VIRTUAL_NODE],
     ] as const) {

@@ -47,7 +47,7 @@ export async function startHarness(): Promise<Harness> {
     startApiServer({ name: "provider", controllers: ["garbage-collector-controller"] }),
   ]);
   await Promise.all([prepareConsumer(consumer, provider), prepareProvider(provider)]);
-  const account = await consumer.kubeconfigFor(`system:serviceaccount:${TENANT}:${NODE}`, [
+  const account = await consumer.kubeconfigFor(`system:serviceaccount:${TENANT}:vk-${NODE}`, [
     "system:serviceaccounts",
     "system:authenticated",
   ]);
@@ -112,7 +112,7 @@ async function prepareConsumer({ client }: ApiServer, provider: ApiServer): Prom
   await Promise.all(
     [TENANT, LOCAL_NAMESPACE, "liqo"].map((name) => client.create(NamespaceResource, { metadata: { name } })),
   );
-  const user = `system:serviceaccount:${TENANT}:${NODE}`;
+  const user = `system:serviceaccount:${TENANT}:vk-${NODE}`;
   await grant(client, "liqo-virtual-kubelet-local", VIRTUAL_KUBELET_LOCAL_RULES, { kind: "User", name: user });
   const kubeconfig = await provider.kubeconfigFor("provider-6bfbd709d5fd", ["consumer"]);
   const metadata = { name: "provider", namespace: TENANT };

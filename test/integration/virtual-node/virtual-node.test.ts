@@ -611,7 +611,7 @@ describe("virtual node between two API servers", function () {
           namespace: TENANT,
           labels: { [Labels.virtualNode]: NODE, [Labels.offloadingComponent]: "virtual-kubelet" },
         },
-        spec: { serviceAccountName: NODE, containers: [{ name: "virtual-kubelet", image: "agent" }] },
+        spec: { serviceAccountName: `vk-${NODE}`, containers: [{ name: "virtual-kubelet", image: "agent" }] },
       });
       const status = { podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] };
       await consumer.mergePatch(

@@ -105,7 +105,7 @@ describe("virtual node's Deployment", () => {
       "liqo.io/remote-cluster-id": "far",
       "liqo.io/virtual-node": "vn",
     });
-    expect(spec?.template.spec).to.include({ serviceAccountName: "vn" });
+    expect(spec?.template.spec).to.include({ serviceAccountName: "vk-vn" });
   });
 
   it("says what the options add in arguments that the process reads back", () => {
@@ -164,7 +164,7 @@ describe("virtual node's Deployment", () => {
     expect(pod).to.deep.include({
       priorityClassName: "important",
       nodeSelector: { disk: "ssd" },
-      serviceAccountName: "vn",
+      serviceAccountName: "vk-vn",
     });
     const [term] = pod?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
     expect(term?.matchExpressions?.map(({ key }) => key)).to.deep.equal(["zone", "liqo.io/type"]);

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1";
 import type { Pod } from "kubernetes-types/core/v1";
 import { VirtualNodeResource } from "../../../agent/api/index.js";
-import { isOfVirtualNode, judge } from "../../../agent/virtual-node/serving-certificate/approval.js";
+import { judge, virtualNodeOf } from "../../../agent/virtual-node/serving-certificate/approval.js";
 import {
   makeSelfSigned,
   makeServingKey,
@@ -16,7 +16,7 @@ const key = makeServingKey();
 const virtualNode = VirtualNodeResource.build({ metadata: { name: "provider", namespace: "t" }, spec: {} });
 const pod: Pod = {
   metadata: { namespace: "t", labels: { "liqo.io/virtual-node": "provider" } },
-  spec: { serviceAccountName: "provider", containers: [] },
+  spec: { serviceAccountName: "vk-provider", containers: [] },
   status: { podIP: "10.0.0.5", podIPs: [{ ip: "10.0.0.5" }, { ip: "fd00::5" }] },
 };
 const request = (pem: string, spec: Partial<CertificateSigningRequest["spec"]> = {}): CertificateSigningRequest => ({
@@ -25,7 +25,7 @@ const request = (pem: string, spec: Partial<CertificateSigningRequest["spec"]> =
     request: Buffer.from(pem).toString("base64"),
     signerName: "kubernetes.io/kubelet-serving",
     usages: ["digital signature", "server auth"],
-    username: "system:serviceaccount:t:provider",
+    username: "system:serviceaccount:t:vk-provider",
     ...spec,
   },
 });
@@ -72,10 +72,12 @@ describe("serving certificate of a virtual node", () => {
   });
 
   it("is no business of the approver's when others ask", () => {
-    expect(isOfVirtualNode(request(good))).to.equal(true);
-    expect(isOfVirtualNode(request(good, { username: "system:serviceaccount:t:other" }))).to.equal(false);
-    expect(isOfVirtualNode(request(good, { username: "admin" }))).to.equal(false);
-    expect(isOfVirtualNode(request(good, { signerName: "kubernetes.io/kube-apiserver-client" }))).to.equal(false);
+    expect(virtualNodeOf(request(good))).to.deep.equal({ namespace: "t", name: "provider" });
+    expect(virtualNodeOf(request(good, { username: "system:serviceaccount:t:other" }))).to.equal(undefined);
+    // The gateway to the same cluster.
+    expect(virtualNodeOf(request(good, { username: "system:serviceaccount:t:provider" }))).to.equal(undefined);
+    expect(virtualNodeOf(request(good, { username: "admin" }))).to.equal(undefined);
+    expect(virtualNodeOf(request(good, { signerName: "kubernetes.io/kube-apiserver-client" }))).to.equal(undefined);
   });
 
   it("is refused when names of another kind are asked for", function () {

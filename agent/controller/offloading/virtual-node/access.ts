@@ -4,32 +4,38 @@ import {
   Labels,
   Names,
   VirtualNodeResource,
+  virtualKubeletAccountName,
   virtualNodeClusterRoleBindingName,
   type NamespaceMap,
   type VirtualNode,
 } from "../../../api/index.js";
 import { ownerReference } from "../../../runtime/index.js";
 
-/** The account of a virtual node's process, named as the VirtualNode. */
+/** The account of a virtual node's process. */
 export function serviceAccountOf(virtualNode: VirtualNode): ServiceAccount {
-  const { name, namespace } = virtualNode.metadata;
   return {
     metadata: {
-      name,
-      namespace,
+      ...accountNameOf(virtualNode),
       labels: labelsOf(virtualNode),
       ownerReferences: [ownerReference(VirtualNodeResource, virtualNode)],
     },
   };
 }
 
+export function accountNameOf({ metadata: { name = "", namespace } }: VirtualNode): {
+  name: string;
+  namespace?: string;
+} {
+  return { name: virtualKubeletAccountName(name), namespace };
+}
+
 /** Cluster-wide, so that no namespaced object can own it: the VirtualNode's finalizer sees to its end. */
 export function clusterRoleBindingOf(virtualNode: VirtualNode): ClusterRoleBinding {
-  const { name = "", namespace } = virtualNode.metadata;
+  const { name = "" } = virtualNode.metadata;
   return {
     metadata: { name: virtualNodeClusterRoleBindingName(name), labels: labelsOf(virtualNode) },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: Names.virtualKubeletLocalRole },
-    subjects: [{ kind: "ServiceAccount", name, namespace }],
+    subjects: [{ kind: "ServiceAccount", ...accountNameOf(virtualNode) }],
   };
 }
 

@@ -39,7 +39,7 @@ import { FIELD_MANAGER } from "../field-manager.js";
 import { isNodeReady, offloadedPods, virtualClusterNodes, virtualKubeletPods } from "../informers.js";
 import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
-import { clusterRoleBindingOf, namespaceMapOf, serviceAccountOf } from "./access.js";
+import { accountNameOf, clusterRoleBindingOf, namespaceMapOf, serviceAccountOf } from "./access.js";
 import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
 import { cordon, evictPods } from "./drain.js";
 import { drainCondition, drainDeadline } from "./drain-condition.js";
@@ -156,7 +156,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
     const name = virtualNode.metadata.name ?? "";
     await Promise.all([
       client.delete(ClusterRoleBindingResource, { name: virtualNodeClusterRoleBindingName(name) }),
-      client.delete(ServiceAccountResource, nameOf(virtualNode)),
+      client.delete(ServiceAccountResource, accountNameOf(virtualNode)),
       deleteNamespaceMap(virtualNode),
     ]);
     const last = virtualNodes.get(keyOf(virtualNode)) ?? virtualNode;

@@ -6,6 +6,7 @@ import {
   LabelValues,
   Ports,
   VirtualNodeResource,
+  virtualKubeletAccountName,
   virtualKubeletDeploymentName,
   type VirtualNode,
   type VkOptionsTemplateSpec,
@@ -80,7 +81,7 @@ function podSpecOf(inputs: VirtualKubeletInputs): PodSpec {
   const { virtualNode, options, config } = inputs;
   const secrets = [...config.imagePullSecrets.map((name) => ({ name })), ...(options.imagePullSecrets ?? [])];
   return {
-    serviceAccountName: virtualNode.metadata.name,
+    serviceAccountName: virtualKubeletAccountName(virtualNode.metadata.name ?? ""),
     // The process has nothing to finish: its state is in the clusters.
     terminationGracePeriodSeconds: 5,
     containers: [containerOf(inputs)],
