@@ -27,6 +27,8 @@ export const Annotations = {
   offloadingPatchHash: "liqo.io/offloading-patch-hash",
   managedByNamespaceMap: "liqo.io/managed-by-namespace-map",
   originalName: "liqo.io/original-name",
+  /** Ours. On a NamespaceOffloading: seconds, or "never". */
+  evictionAfterDisconnect: "offloading.liqo.io/eviction-after-disconnect",
 } as const;
 
 /** `liqo.io/create-virtual-node`: any value but an empty one and "false", in any case, asks for a virtual node. */

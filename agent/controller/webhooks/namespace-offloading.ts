@@ -1,8 +1,10 @@
 import type { NodeSelectorRequirement } from "kubernetes-types/core/v1";
 import { Names, type NamespaceOffloading, type NamespaceOffloadingSpec } from "../../api/index.js";
+import { messageOf } from "../../runtime/index.js";
 import { remoteNamespaceName } from "../offloading/namespace-offloading/remote-name.js";
 import { allow, deny, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
+import { evictionDelayOf } from "./eviction-delay.js";
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
@@ -31,6 +33,11 @@ export function checkOffloading(object: NamespaceOffloading, namespace: string, 
       `the remote namespace would be called "${remote}", which is not a valid namespace name ` +
         `(at most 63 lower-case letters, digits and dashes): use namespaceMappingStrategy SelectedName`,
     );
+  }
+  try {
+    evictionDelayOf(object);
+  } catch (error) {
+    return deny(messageOf(error));
   }
   return checkSelector(spec);
 }

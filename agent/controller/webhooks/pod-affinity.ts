@@ -1,6 +1,7 @@
 import type { NodeSelectorTerm, PodSpec, Toleration } from "kubernetes-types/core/v1";
 import { Labels, LabelValues, Names, type NamespaceOffloadingSpec } from "../../api/index.js";
 import type { PatchOperation } from "./admission.js";
+import { withEvictionDelay, type EvictionDelay } from "./eviction-delay.js";
 
 /** Lets a pod run on virtual nodes. */
 export const VIRTUAL_NODE_TOLERATION: Toleration = {
@@ -14,13 +15,17 @@ const isNotVirtual = { key: Labels.type, operator: "NotIn", values: [LabelValues
 
 /**
  * What a pod of an offloaded namespace is given at creation (offloading specification, §4.7): a toleration, and node
- * affinity for the clusters that the namespace is offloaded to. Strategy Local and RuntimeClass liqo: nothing.
+ * affinity for the clusters that the namespace is offloaded to; and how long it stays on a node that is out of reach. Strategy Local and RuntimeClass liqo: nothing.
  */
-export function offloadingPatch(pod: PodSpec, offloading: NamespaceOffloadingSpec): PatchOperation[] {
+export function offloadingPatch(
+  pod: PodSpec,
+  offloading: NamespaceOffloadingSpec,
+  eviction?: EvictionDelay,
+): PatchOperation[] {
   const strategy = offloading.podOffloadingStrategy ?? "LocalAndRemote";
   if (strategy === "Local" || pod.runtimeClassName === Names.runtimeClass) return [];
   const required = termsOf(strategy, offloading.clusterSelector?.nodeSelectorTerms ?? []);
-  return [...tolerationPatch(pod), ...affinityPatch(pod, required)];
+  return [...tolerationPatch(pod, eviction), ...affinityPatch(pod, required)];
 }
 
 /** The terms of which a node must match one; none means that every node will do. */
@@ -62,9 +67,12 @@ export function toleratesVirtualNodes(pod: PodSpec | undefined): boolean {
   );
 }
 
-function tolerationPatch(pod: PodSpec): PatchOperation[] {
-  if (toleratesVirtualNodes(pod)) return [];
-  return [{ op: "add", path: "/spec/tolerations", value: [...(pod.tolerations ?? []), VIRTUAL_NODE_TOLERATION] }];
+function tolerationPatch(pod: PodSpec, eviction: EvictionDelay | undefined): PatchOperation[] {
+  const present = pod.tolerations ?? [];
+  const timed = eviction === undefined ? present : withEvictionDelay(present, eviction);
+  if (timed === present && toleratesVirtualNodes(pod)) return [];
+  const value = toleratesVirtualNodes(pod) ? timed : [...timed, VIRTUAL_NODE_TOLERATION];
+  return [{ op: "add", path: "/spec/tolerations", value }];
 }
 
 /** Requires a node that matches one of the terms, beside what the pod requires itself. `path` is that of the pod's spec in the object. */

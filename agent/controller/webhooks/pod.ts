@@ -4,6 +4,7 @@ import { isDeleting } from "../../runtime/index.js";
 import { isDaemonPod } from "../offloading/daemon-pod.js";
 import { allow, deny, mutate, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
+import { evictionDelayOf } from "./eviction-delay.js";
 import { offloadingPatch } from "./pod-affinity.js";
 
 /** Mutates the pods of offloaded namespaces at creation (offloading specification, §4.7). */
@@ -21,6 +22,7 @@ export function podMutator({ client, informers }: WebhookContext): AdmissionHand
       return deny(`namespace ${namespace} is labelled for offloading but has no NamespaceOffloading "${name}"`, 500);
     }
     // While the offloading ends, new pods must not be sent to nodes that would refuse them.
-    return isDeleting(offloading) ? allow() : mutate(offloadingPatch(pod.spec, offloading.spec));
+    if (isDeleting(offloading)) return allow();
+    return mutate(offloadingPatch(pod.spec, offloading.spec, evictionDelayOf(offloading)));
   };
 }

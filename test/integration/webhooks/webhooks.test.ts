@@ -135,6 +135,13 @@ describe("webhooks called by a real API server", function () {
       return created.spec?.affinity ? created : undefined;
     });
     expect(mutated.spec?.tolerations?.some(({ key }) => key === "virtual-node.liqo.io/not-allowed")).to.equal(true);
+    const delay = { metadata: { annotations: { "offloading.liqo.io/eviction-after-disconnect": "30" } } };
+    await client.mergePatch(NamespaceOffloadingResource, { name: "offloading", namespace: "app" }, delay);
+    const timed = await eventually("a pod with the delay", async () => {
+      const created = await client.create(PodResource, pod(`t${Date.now()}`));
+      return created.spec?.tolerations?.some(({ tolerationSeconds }) => tolerationSeconds === 30) ? created : undefined;
+    });
+    expect(timed.spec?.tolerations?.filter(({ key }) => key === "node.kubernetes.io/unreachable")).to.have.length(1);
     const daemon: Pod = pod("daemon");
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true };
     Object.assign(daemon.metadata ?? {}, { ownerReferences: [owner] });

@@ -1,0 +1,37 @@
+import type { Toleration } from "kubernetes-types/core/v1";
+import { Annotations, type NamespaceOffloading } from "../../api/index.js";
+
+/** Seconds that pods stay on a node which is out of reach, before they are made anew elsewhere; or for good. */
+export type EvictionDelay = number | "never";
+
+/** What Kubernetes gives to every pod that does not say otherwise. */
+const DEFAULT_SECONDS = 300;
+const OUT_OF_REACH = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+/** The delay that a NamespaceOffloading asks for by its annotation, if it does. @throws Error when it is neither a number of seconds nor "never" */
+export function evictionDelayOf({ metadata }: NamespaceOffloading): EvictionDelay | undefined {
+  const text = metadata.annotations?.[Annotations.evictionAfterDisconnect];
+  if (text === undefined) return undefined;
+  if (text === "never") return text;
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  throw new Error(
+    `metadata.annotations[${Annotations.evictionAfterDisconnect}]: "${text}" is neither a number of seconds nor "never"`,
+  );
+}
+
+/** The tolerations with that delay (offloading specification, §3). What a pod asks for itself, other than Kubernetes' default, stays. */
+export function withEvictionDelay(tolerations: Toleration[], delay: EvictionDelay): Toleration[] {
+  const chosen = tolerations.filter((toleration) => !isDefault(toleration));
+  const open = OUT_OF_REACH.filter((key) => !chosen.some((toleration) => covers(toleration, key)));
+  const seconds = delay === "never" ? {} : { tolerationSeconds: delay };
+  return [...chosen, ...open.map((key): Toleration => ({ key, operator: "Exists", effect: "NoExecute", ...seconds }))];
+}
+
+function isDefault({ key = "", operator, effect, tolerationSeconds }: Toleration): boolean {
+  const isOurs = OUT_OF_REACH.includes(key) && operator === "Exists" && effect === "NoExecute";
+  return isOurs && tolerationSeconds === DEFAULT_SECONDS;
+}
+
+function covers({ key, effect }: Toleration, taint: string): boolean {
+  return (!key || key === taint) && (!effect || effect === "NoExecute");
+}
