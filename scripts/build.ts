@@ -33,7 +33,7 @@ const rolesApart: Plugin = {
   setup(build) {
     build.onResolve({ filter: /^\.\/[a-z-]+\/main\.js$/ }, ({ path: imported, importer }) =>
       importer === path.join(root, "agent/main.ts")
-        ? { path: `./${path.dirname(imported)}.cjs`, external: true }
+        ? { path: `${path.dirname(imported)}.cjs`, external: true }
         : undefined,
     );
   },
@@ -48,6 +48,8 @@ export async function buildAgentBundle(): Promise<string[]> {
     entryPoints: { agent: "agent/main.ts", ...Object.fromEntries(roles) },
     outdir,
     outExtension: { ".js": ".cjs" },
+    // Roles are loaded by require: Node's loader of modules alone takes as much memory as a small role.
+    supported: { "dynamic-import": false },
     plugins: [...(COMMON.plugins ?? []), rolesApart],
   });
   return ["agent", ...AGENT_ROLES].map((name) => path.join(outdir, `${name}.cjs`));
