@@ -3,7 +3,14 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
-import { ForeignClusterResource, IPResource, Labels, type ForeignCluster } from "../../agent/api/index.js";
+import {
+  ForeignClusterResource,
+  IPResource,
+  Labels,
+  NamespaceOffloadingResource,
+  type ForeignCluster,
+  type NamespaceOffloadingSpec,
+} from "../../agent/api/index.js";
 import {
   DeploymentResource,
   NamespaceResource,
@@ -15,9 +22,10 @@ import { downClusters } from "../clusters/index.js";
 import { exec } from "../support/exec.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
+import { throughPortForward } from "../support/port-forward.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
-import { deployWeb, isReady, waitForPods } from "../support/workload.js";
+import { WEB_PORT, deployWeb, isReady, waitForPods } from "../support/workload.js";
 
 /** Equal ranges, so that the proxy's address is remapped; the provider's proxy and gateway may be on different nodes. */
 const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
@@ -26,6 +34,13 @@ const CLUSTERS = [
   { name: "in-band-b", nodes: 2, ...RANGES },
 ];
 const NAMESPACE = "in-band";
+/** On the provider, for the reverse direction. */
+const BACK = "in-band-back";
+const OFFLOAD: NamespaceOffloadingSpec = {
+  namespaceMappingStrategy: "DefaultName",
+  podOffloadingStrategy: "LocalAndRemote",
+  clusterSelector: { nodeSelectorTerms: [] },
+};
 const API_PORT = 6443;
 const BLOCK = "in_band_test";
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
@@ -61,43 +76,16 @@ describe("in-band peering with a provider whose API server is out of reach", fun
       },
     });
     await stack.init();
-    await block();
+    await block(consumer, provider);
   });
 
   after(async () => {
-    if (consumer) await unblock();
+    if (consumer) await unblock(consumer);
+    if (provider) await unblock(provider);
     await stack?.remove();
     rmSync(stateFolder, { recursive: true, force: true });
     if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
   });
-
-  /** Runs a program in the consumer node's network, where the pods' traffic passes too. */
-  function onConsumerNode(program: string, args: string[], input?: string) {
-    const netns = consumer.cluster.nodes[0]?.netns ?? "";
-    return exec("nsenter", [`--net=/run/netns/${path.basename(netns)}`, program, ...args], {
-      input,
-      allowFailure: true,
-    });
-  }
-
-  /** The consumer's node and pods cannot reach the provider's API server any more; what tries to is counted. */
-  async function block(): Promise<void> {
-    const addresses = provider.cluster.nodes.map(({ address }) => address).join(", ");
-    const rule = `ip daddr { ${addresses} } tcp dport ${API_PORT} counter name tried drop`;
-    const chain = (hook: string) => `chain ${hook} { type filter hook ${hook} priority -200; ${rule}; }\n`;
-    const table = `table inet ${BLOCK} {\ncounter tried { }\n${chain("output")}${chain("forward")}}\n`;
-    const { code, stderr } = await onConsumerNode("nft", ["-f", "-"], table);
-    expect(code, stderr).to.equal(0);
-  }
-
-  async function unblock(): Promise<void> {
-    await onConsumerNode("nft", ["delete", "table", "inet", BLOCK]);
-  }
-
-  async function attempts(): Promise<number> {
-    const { stdout } = await onConsumerNode("nft", ["list", "counter", "inet", BLOCK, "tried"]);
-    return Number(/packets (\d+)/.exec(stdout)?.[1]);
-  }
 
   function foreignCluster(what: string, predicate: (object: ForeignCluster) => boolean): Promise<ForeignCluster> {
     const describe = (all: ForeignCluster[]) => JSON.stringify(all.map(({ status }) => status));
@@ -109,15 +97,20 @@ describe("in-band peering with a provider whose API server is out of reach", fun
   const isEstablished = ({ status }: ForeignCluster): boolean =>
     findCondition(status?.conditions, "APIServerStatus")?.status === "Established";
 
-  async function logsAndExec(): Promise<void> {
-    const name = pods[0]?.metadata?.name ?? "";
-    expect(await consumer.kubectl(["logs", "-n", NAMESPACE, name], { timeoutMs: 20_000 })).to.contain("serving on");
+  /** Logs, commands and forwarded ports of an offloaded pod, by the cluster that has offloaded it. */
+  async function streams(lab = consumer, pod = pods[0]): Promise<void> {
+    const { name = "", namespace = "" } = pod?.metadata ?? {};
+    expect(await lab.kubectl(["logs", "-n", namespace, name], { timeoutMs: 20_000 })).to.contain("serving on");
     // Standard input, its end, and the exit code all have to come through.
-    const echo = ["exec", "-i", "-n", NAMESPACE, name, "--"];
-    expect(await consumer.kubectl([...echo, "cat"], { input: "there and back", timeoutMs: 20_000 })).to.equal(
+    const echo = ["exec", "-i", "-n", namespace, name, "--"];
+    expect(await lab.kubectl([...echo, "cat"], { input: "there and back", timeoutMs: 20_000 })).to.equal(
       "there and back",
     );
-    const failed = await consumer
+    const forwarded = await throughPortForward(lab, { namespace, name, port: WEB_PORT }, async (port) =>
+      (await fetch(`http://127.0.0.1:${port}/index.html`)).text(),
+    );
+    expect(forwarded.trim()).to.equal(`served by ${name}`);
+    const failed = await lab
       .kubectl([...echo, "sh", "-c", "exit 7"], { timeoutMs: 20_000 })
       .catch((error: unknown) => String(error));
     expect(failed).to.contain("exit code 7");
@@ -133,10 +126,10 @@ describe("in-band peering with a provider whose API server is out of reach", fun
 
   it("comes up through the tunnel alone", async () => {
     const address = provider.cluster.nodes[0]?.address ?? "";
-    const direct = await onConsumerNode("timeout", ["2", "bash", "-c", `exec 3<>/dev/tcp/${address}/${API_PORT}`]);
+    const direct = await onNode(consumer, 0, "timeout", ["2", "bash", "-c", `exec 3<>/dev/tcp/${address}/${API_PORT}`]);
     expect(direct.code, "the block works").to.not.equal(0);
-    await unblock();
-    await block();
+    await unblock(consumer);
+    await block(consumer, provider);
     await stack.up();
     const foreign = await foreignCluster("the provider's API server established", isEstablished);
     expect(foreign.status?.foreignProxyUrl).to.match(/^http:\/\/10\.\d+\.\d+\.\d+:8118$/);
@@ -151,19 +144,40 @@ describe("in-band peering with a provider whose API server is out of reach", fun
       { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 30_000, what: "a Ready virtual node" },
       (nodes) => nodes[0]?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
     );
-    expect(await attempts(), "packets sent past the tunnel").to.equal(0);
+    expect(await attempts(consumer), "packets sent past the tunnel").to.equal(0);
   });
 
   it("offloads pods, shows their logs, and runs commands in them", async () => {
     const node = String((await stack.outputs())["virtualNodeName"]);
     pods = await deployWeb(consumer, NAMESPACE, { replicas: 2, node });
-    await logsAndExec();
-    expect(await attempts()).to.equal(0);
+    await streams();
+    expect(await attempts(consumer)).to.equal(0);
   });
 
   it("has nothing to change on a second up, and no drift on refresh", async () => {
     await stack.preview({ expectNoChanges: true });
     await stack.refresh({ expectNoChanges: true });
+  });
+
+  it("leads both ways at once, each API server out of the other's reach", async () => {
+    await block(provider, consumer);
+    await stack.setConfig("bidirectional", "true");
+    await stack.up();
+    const node = String((await stack.outputs())["reverseVirtualNodeName"]);
+    await provider.client.apply(NamespaceResource, { metadata: { name: BACK } }, { fieldManager: "test" });
+    const offloading = { metadata: { name: "offloading", namespace: BACK }, spec: OFFLOAD };
+    await provider.client.apply(NamespaceOffloadingResource, offloading, { fieldManager: "test" });
+    const [pod] = await deployWeb(provider, BACK, { replicas: 1, node });
+    await streams(provider, pod);
+    await streams();
+    expect([await attempts(consumer), await attempts(provider)]).to.deep.equal([0, 0]);
+    await provider.client.delete(NamespaceResource, { name: BACK });
+    await namespaceGone(provider, BACK);
+    await stack.setConfig("bidirectional", "false");
+    await stack.up();
+    await streams();
+    expect([await attempts(consumer), await attempts(provider)]).to.deep.equal([0, 0]);
+    await unblock(provider);
   });
 
   it("recovers by itself after both gateways and the proxy were killed", async () => {
@@ -186,19 +200,19 @@ describe("in-band peering with a provider whose API server is out of reach", fun
       return web.length === 3 && web;
     });
     console.log(`      a new pod was Ready ${((Date.now() - started) / 1000).toFixed(1)} s after the kill`);
-    await logsAndExec();
-    expect(await attempts()).to.equal(0);
+    await streams();
+    expect(await attempts(consumer)).to.equal(0);
   });
 
   it("changes to direct access and back in place", async () => {
-    await unblock();
+    await unblock(consumer);
     await stack.setConfig("inBand", "false");
     const { stdout } = await stack.preview();
     expect(stdout).to.match(/~ liqo:index:Authentication/);
     expect(stdout).to.not.match(/[+-]{2} ?liqo:index:/);
     await stack.up();
     await foreignCluster("direct access", (object) => !object.status?.foreignProxyUrl && isEstablished(object));
-    await logsAndExec();
+    await streams();
     await stack.setConfig("inBand", "true");
     await stack.up();
     await foreignCluster("access by the proxy", (object) => Boolean(object.status?.foreignProxyUrl));
@@ -209,19 +223,55 @@ describe("in-band peering with a provider whose API server is out of reach", fun
       { timeoutMs: 20_000, what: "an established API server" },
       ([object]) => object && isEstablished(object),
     );
-    await block();
-    await logsAndExec();
+    await block(consumer, provider);
+    await streams();
   });
 
   it("is taken apart through the tunnel, and leaves both clusters as they were", async () => {
     await stack.destroy();
     await consumer.client.delete(DeploymentResource, { name: "web", namespace: NAMESPACE });
     await consumer.client.delete(NamespaceResource, { name: NAMESPACE });
-    await waitFor(consumer.client, NamespaceResource, { timeoutMs: 60_000, what: "the namespace gone" }, (all) =>
-      all.every(({ metadata }) => metadata?.name !== NAMESPACE),
-    );
+    await namespaceGone(consumer, NAMESPACE);
     const after = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
     expect(compareListings(initial.consumer, after.consumer)).to.deep.equal({ added: [], removed: [] });
     expect(compareListings(initial.provider, after.provider)).to.deep.equal({ added: [], removed: [] });
   });
 });
+
+/** Runs a program in the network of a cluster's node, where its pods' traffic passes too. */
+function onNode({ cluster }: LabCluster, index: number, program: string, args: string[], input?: string) {
+  const netns = cluster.nodes[index]?.netns ?? "";
+  return exec("nsenter", [`--net=/run/netns/${path.basename(netns)}`, program, ...args], { input, allowFailure: true });
+}
+
+/** Nodes and pods of a cluster cannot reach the other's API server any more; what tries to is counted. */
+async function block(from: LabCluster, to: LabCluster): Promise<void> {
+  const addresses = to.cluster.nodes.map(({ address }) => address).join(", ");
+  const rule = `ip daddr { ${addresses} } tcp dport ${API_PORT} counter name tried drop`;
+  const chain = (hook: string) => `chain ${hook} { type filter hook ${hook} priority -200; ${rule}; }\n`;
+  const table = `table inet ${BLOCK} {\ncounter tried { }\n${chain("output")}${chain("forward")}}\n`;
+  for (const index of from.cluster.nodes.keys()) {
+    const { code, stderr } = await onNode(from, index, "nft", ["-f", "-"], table);
+    expect(code, stderr).to.equal(0);
+  }
+}
+
+async function unblock(from: LabCluster): Promise<void> {
+  for (const index of from.cluster.nodes.keys()) await onNode(from, index, "nft", ["delete", "table", "inet", BLOCK]);
+}
+
+/** Packets that a cluster has sent past the tunnel. */
+async function attempts(from: LabCluster): Promise<number> {
+  let packets = 0;
+  for (const index of from.cluster.nodes.keys()) {
+    const { stdout } = await onNode(from, index, "nft", ["list", "counter", "inet", BLOCK, "tried"]);
+    packets += Number(/packets (\d+)/.exec(stdout)?.[1]);
+  }
+  return packets;
+}
+
+function namespaceGone({ client }: LabCluster, name: string): Promise<true> {
+  return waitFor(client, NamespaceResource, { timeoutMs: 60_000, what: `namespace ${name} gone` }, (all) =>
+    all.every(({ metadata }) => metadata?.name !== name) ? (true as const) : undefined,
+  );
+}
