@@ -7,6 +7,9 @@ import { quotaProblem, totalCost } from "../../webhooks/shadow-pod-quota.js";
 
 const CREATOR_INDEX = "offloading/creator-user";
 
+/** Judged when a ShadowPod comes in: a later cordon, or stricter rules, leave alone those that are there. */
+const ADMITTED = { cordoned: false, limitsEnforcement: "None" } as const;
+
 /**
  * The last word on a user's quota, given by the one controller that makes Pods: what runs never exceeds what was granted, also when admission, which has
  * several replicas, has let more ShadowPods in, or a smaller grant has come since. Counts the Pods that are there, also those
@@ -33,9 +36,8 @@ export class QuotaRoom {
     if (!user || !shadow.spec.pod) return undefined;
     const key = keyOf(shadow);
     const quota = this.quotas.list().find(({ spec }) => escapeUser(spec.user) === user);
-    // A cordon keeps new ShadowPods out; those that are there go on.
     const problem = quota
-      ? quotaProblem(shadow.spec.pod, { ...quota.spec, cordoned: false }, this.usedBy(user, key))
+      ? quotaProblem(shadow.spec.pod, { ...quota.spec, ...ADMITTED }, this.usedBy(user, key))
       : `there is no Quota for user ${user} any more`;
     if (problem) {
       this.waiting.set(key, user);

@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import type { Pod } from "kubernetes-types/core/v1";
+import { QuotaResource, ShadowPodResource, type Quota, type ShadowPod } from "../../../agent/api/index.js";
+import { QuotaRoom } from "../../../agent/controller/offloading/shadow-pod/quota-room.js";
+import { Informer, PodResource, type KubeClient } from "../../../agent/runtime/index.js";
+
+const USER = "slice-1";
+const client = {} as KubeClient;
+
+function setup(spec: Partial<Quota["spec"]> = {}): { room: QuotaRoom; pods: Informer<Pod> } {
+  const quotas = new Informer(client, QuotaResource);
+  const resources = { cpu: "1", pods: 10 };
+  quotas.observe(
+    QuotaResource.build({ metadata: { name: "q", namespace: "t" }, spec: { user: USER, resources, ...spec } }),
+  );
+  const pods = new Informer(client, PodResource);
+  return { room: new QuotaRoom(quotas, pods), pods };
+}
+
+const metadata = (name: string) => ({ name, namespace: "n", labels: { "liqo.io/creator-user": USER } });
+const spec = (cpu: string) => ({ containers: [{ name: "c", resources: { requests: { cpu } } }] });
+const shadow = (name: string, cpu: string): ShadowPod =>
+  ShadowPodResource.build({ metadata: metadata(name), spec: { pod: spec(cpu) } });
+const running = (name: string, cpu: string): Pod => ({ metadata: metadata(name), spec: spec(cpu) });
+
+describe("room in a quota", () => {
+  it("is given once, also while Pods are only about to be made", () => {
+    const { room } = setup();
+    expect(room.take(shadow("a", "600m"))).to.equal(undefined);
+    expect(room.take(shadow("b", "600m"))).to.contain("free 400m / requested 600m");
+    expect(room.waitingFor(USER)).to.deep.equal(["n/b"]);
+    room.settle(shadow("a", "600m"));
+    expect(room.take(shadow("b", "600m"))).to.equal(undefined);
+    expect(room.waitingFor()).to.deep.equal([]);
+  });
+
+  it("is taken by Pods that are there, whatever they were asked to be, and by none that has ended", () => {
+    const { room, pods } = setup();
+    pods.observe(running("a", "900m"));
+    pods.observe({ ...running("ended", "1"), status: { phase: "Succeeded" } });
+    expect(room.take(shadow("b", "200m"))).to.contain("free 100m");
+    expect(room.take(shadow("a", "1"))).to.equal(undefined);
+  });
+
+  it("is left to those who were admitted before a cordon and stricter rules, and to users whom nothing is enforced on", () => {
+    const { room } = setup({ cordoned: true, limitsEnforcement: "Hard" });
+    expect(room.take(shadow("a", "1"))).to.equal(undefined);
+    const free = ShadowPodResource.build({ metadata: { name: "f", namespace: "n" }, spec: { pod: spec("64") } });
+    expect(room.take(free)).to.equal(undefined);
+  });
+
+  it("ends with the grant", () => {
+    expect(setup({ user: "another" }).room.take(shadow("a", "1m"))).to.contain("no Quota for user slice-1");
+  });
+});
