@@ -262,7 +262,7 @@ describe("topologies, CNIs and Service implementations", function () {
         },
         leaves: offloading(hub, "leaves", ["hub-a", "hub-b"]),
       });
-      await Promise.all([stack.up(), lendGatewayAddress(a), localPods(hub), localPods(a), localPods(b)]);
+      await Promise.all([stack.up(), lendGatewayAddress(a, 245), localPods(hub), localPods(a), localPods(b)]);
     });
 
     it("has the tunnels' servers where they were asked for", async () => {
@@ -307,6 +307,20 @@ describe("topologies, CNIs and Service implementations", function () {
           targets,
         ),
       ).to.deep.equal([]);
+    });
+
+    it("follows a load balancer to another address, by a refresh and an update", async () => {
+      await inNode(a, ["ip", "address", "delete", `${beside(a, 245)}/32`, "dev", "eth0"]);
+      await lendGatewayAddress(a, 246);
+      await stack?.refresh();
+      await stack?.up();
+      const { items } = await hub.client.list(ConnectionResource);
+      const endpoints = items.map(({ status }) => status?.endpoint?.split(":")[0]).filter(Boolean);
+      expect(endpoints).to.deep.equal([beside(a, 246)]);
+      const [from, pods] = await Promise.all([readyPods(hub, "default", 2), readyPods(a, "default", 1)]);
+      const targets = await podTargets(hub, pods, a);
+      const sources = from.map((pod) => inPod(hub, pod));
+      expect(await probeAll(sources, targets)).to.deep.equal([]);
     });
 
     it("takes it all down again", async () => {
@@ -440,8 +454,8 @@ async function lend({ client }: LabCluster, name: string, ip: string, masquerade
 }
 
 /** Plays the load balancer of a bare cluster: the gateway server's Service gets an address, and the first node answers for it. */
-async function lendGatewayAddress(leaf: LabCluster): Promise<void> {
-  const ip = beside(leaf, 245);
+async function lendGatewayAddress(leaf: LabCluster, last: number): Promise<void> {
+  const ip = beside(leaf, last);
   await inNode(leaf, ["ip", "address", "replace", `${ip}/32`, "dev", "eth0"]);
   const { metadata } = await waitFor(
     leaf.client,
