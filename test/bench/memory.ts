@@ -1,5 +1,6 @@
-import { readFile, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import type { LabCluster } from "../support/lab.js";
+import { text } from "./pod-processes.js";
 import { figure, type Result } from "./result.js";
 
 /** Resident memory of the agents' processes, by role; only where the nodes' processes are this machine's own (local backend). */
@@ -29,9 +30,4 @@ async function residentMiBByRole(lab: LabCluster): Promise<Map<string, number>> 
     roles.set(role, (roles.get(role) ?? 0) + kibibytes / 1024);
   }
   return roles;
-}
-
-/** Empty for what has gone meanwhile. */
-async function text(file: string): Promise<string> {
-  return readFile(file, "utf8").catch(() => "");
 }

@@ -14,6 +14,11 @@ export function atMost(name: string, value: number, unit: string, bound: number)
   return { name, value: rounded(value), unit, goal: `<= ${bound}`, ok: value <= bound };
 }
 
+/** A figure with a lower bound, in its own unit. */
+export function atLeast(name: string, value: number, unit: string, bound: number): Result {
+  return { name, value: rounded(value), unit, goal: `>= ${bound}`, ok: value >= bound };
+}
+
 /** A figure for orientation. */
 export function figure(name: string, value: number, unit: string): Result {
   return { name, value: rounded(value), unit, ok: true };

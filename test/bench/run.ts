@@ -8,7 +8,9 @@ import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { benchClusters } from "./clusters.js";
+import { benchFootprint } from "./footprint.js";
 import { benchMemory } from "./memory.js";
+import { benchNetwork } from "./network.js";
 import { benchPods } from "./pods.js";
 import { benchPulumi } from "./pulumi-commands.js";
 import { printTable } from "./result.js";
@@ -45,6 +47,8 @@ async function main(): Promise<void> {
     await peering.up();
     await offloadNamespace(consumer);
     results.push(...(await benchMemory(consumer, provider)));
+    results.push(...(await benchFootprint(consumer, provider)));
+    results.push(...(await benchNetwork(consumer, provider, NAMESPACE, "bench-provider")));
     results.push(...(await benchPods(consumer, provider, NAMESPACE, "bench-provider")));
   } finally {
     for (const each of [empty, agents, peering]) await each.remove();
