@@ -218,7 +218,12 @@ function resourceRule({ type, operations = ["CREATE", "UPDATE"] }: WebhookRule):
 }
 
 /** Nobody else's Secrets wait for the webhook. */
-const ONLY_PEERS = [{ name: "peers", expression: `'${Names.controlPlaneGroup}' in request.userInfo.groups` }];
+const ONLY_PEERS = [
+  {
+    name: "peers",
+    expression: `has(request.userInfo.groups) && '${Names.controlPlaneGroup}' in request.userInfo.groups`,
+  },
+];
 
 function notSkipped(): LabelSelector {
   return { matchExpressions: [{ key: Labels.webhookSkip, operator: "NotIn", values: ["true"] }] };
