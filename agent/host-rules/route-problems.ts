@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import { canonicalCidr } from "../api/cidr.js";
+import { canonicalCidr, isCidr } from "../api/cidr.js";
 import type { Route, RouteConfigurationSpec, RouteRule } from "../api/index.js";
 import { isDeviceName } from "./addresses.js";
 
@@ -13,11 +13,28 @@ const MARK_MAX = 0xff_ff_ff_ff;
 /** What stands in the way of carrying out a RouteConfiguration, by field. */
 export function routeProblems({ name, rules }: RouteTable): string[] {
   const path = "spec.table.rules";
+  const unreadable = rules.flatMap((rule, index) => rangeProblems(rule, `${path}[${index}]`));
+  // What is no range cannot be compared with others.
+  if (unreadable.length > 0) return unreadable;
   return [
     ...(name === "" ? ["spec.table.name: must not be empty"] : []),
     ...rules.flatMap((rule, index) => ruleProblems(rule, `${path}[${index}]`)),
     ...repeated(rules.map(selectorOf)).map((index) => `${path}[${index}]: selects the same packets as another rule`),
     ...contradictions(rules, path),
+  ];
+}
+
+/** Ranges that are not IPv4's: links between clusters carry nothing else (network specification, §1). */
+function rangeProblems({ dst, src, routes }: RouteRule, path: string): string[] {
+  const problem = (field: string, range: string | undefined): string[] => {
+    if (range === undefined || isCidr(range)) return [];
+    const why = range.includes(":") ? "is IPv6, and links between clusters carry IPv4 alone" : "is not a range";
+    return [`${path}.${field}: "${range}" ${why}; write an IPv4 range such as "10.0.0.0/16"`];
+  };
+  return [
+    ...problem("dst", dst),
+    ...problem("src", src),
+    ...routes.flatMap((route, index) => problem(`routes[${index}].dst`, route.dst)),
   ];
 }
 

@@ -112,6 +112,9 @@ describe("what stands in the way of rules that users bring", () => {
       [rules({ routes: [] }, { routes: [] }), "spec.table.rules[1]"],
       [rules({ routes: [{ dst: "10.0.0.0/8" }] }), "spec.table.rules[0].routes[0]"],
       [rules({ routes: [{ ...route, gw: "fd00::1" }] }), "spec.table.rules[0].routes[0].gw"],
+      [rules({ routes: [{ ...route, dst: "fd00::/8" }] }), 'spec.table.rules[0].routes[0].dst: "fd00::/8" is IPv6'],
+      [rules({ src: "fd00::/8", routes: [route] }), 'spec.table.rules[0].src: "fd00::/8" is IPv6'],
+      [rules({ dst: "10.0.0.0/33", routes: [route] }), 'spec.table.rules[0].dst: "10.0.0.0/33" is not a range'],
       [rules({ routes: [route, route] }), "spec.table.rules[0].routes[1].dst"],
       [rules({ routes: [route] }, { iif: "a", routes: [{ ...route, dev: "b" }] }), "spec.table.rules[1].routes[0]"],
     ];
