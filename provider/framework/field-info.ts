@@ -41,6 +41,13 @@ export function typeOf(schema: z.core.$ZodType): string {
   return schema._zod.def.type;
 }
 
+/** The properties that name a cluster. */
+export function clusterFieldsOf(schema: z.ZodObject): string[] {
+  return Object.entries(fieldsOf(schema))
+    .filter(([, field]) => unwrap(field).info.cluster)
+    .map(([name]) => name);
+}
+
 type Meta = { meta?: () => FieldInfo | undefined };
 
 /** Takes the wrappers off a field. What an outer wrapper says wins. */

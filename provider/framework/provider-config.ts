@@ -12,6 +12,22 @@ export const providerConfig = z.object({
     .boolean()
     .default(false)
     .meta({ description: "Peer agents of different minor versions, which is otherwise refused. Default: false." }),
+  deleteUnreachable: z
+    .boolean()
+    .default(false)
+    .meta({
+      description:
+        "Clusters that cannot be reached are gone for good: deleting leaves them out, with a warning, and cleans what still answers; a refresh drops resources " +
+        "none of whose clusters answers. Default: the environment variable PULUMI_LIQO_DELETE_UNREACHABLE, else false.",
+    }),
+  skipUpdateUnreachable: z
+    .boolean()
+    .default(false)
+    .meta({
+      description:
+        "Resources of clusters that cannot be reached stay as they are, with a warning, when they would be refreshed or updated; the next run with the cluster " +
+        "there makes up for it. Default: the environment variable PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE, else false.",
+    }),
 });
 
 export type ProviderConfig = z.output<typeof providerConfig>;

@@ -25,10 +25,11 @@ const CONTROLLER = { [Labels.appName]: "controller-manager" };
 const CLUSTER_ID = { [Labels.appName]: "clusterid-configmap" };
 const CONTAINER = "controller-manager";
 
-/** The agent of a cluster, or undefined when there is none. Found by labels, wherever it is installed. */
+/** The agent of a cluster, or undefined when there is none. Found by labels, wherever it is installed. @throws KubeError when that may not be seen */
 export async function findAgent(client: KubeClient, signal: AbortSignal): Promise<InstalledAgent | undefined> {
   const [deployments, configMaps] = await Promise.all([
-    everywhere(client, DeploymentResource, CONTROLLER, signal),
+    // A peering user sees no Deployments. Who does not even see the cluster's ID must not take that for an agent that is gone.
+    everywhere(client, DeploymentResource, CONTROLLER, signal).catch(noneIfForbidden),
     everywhere(client, ConfigMapResource, CLUSTER_ID, signal),
   ]);
   const identity = configMaps.find((configMap) => configMap.data?.[DataKeys.clusterID]);
@@ -45,7 +46,7 @@ export async function findAgent(client: KubeClient, signal: AbortSignal): Promis
   };
 }
 
-/** A peering user may list in the installation's default namespace only, and no Deployments there. */
+/** A peering user may list in the installation's default namespace only. */
 async function everywhere<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
@@ -57,12 +58,12 @@ async function everywhere<T extends KubeObject>(
   } catch (error) {
     if (!isForbidden(error)) throw error;
   }
-  try {
-    return (await client.list(type, { labelSelector, namespace: Names.namespace, signal })).items;
-  } catch (error) {
-    if (isForbidden(error)) return [];
-    throw error;
-  }
+  return (await client.list(type, { labelSelector, namespace: Names.namespace, signal })).items;
+}
+
+function noneIfForbidden(error: unknown): never[] {
+  if (isForbidden(error)) return [];
+  throw error;
 }
 
 /** The label, else the image's tag (control plane specification, §20). */

@@ -1,11 +1,9 @@
 import { Names } from "../../agent/api/index.js";
 import { messageOf, type KubeClient } from "../../agent/runtime/index.js";
 import type { CallContext, ClusterArgs } from "../framework/index.js";
+import { isOutOfReach } from "../kube/unreachable.js";
 import { findAgent, type InstalledAgent } from "./agent.js";
 import type { PairArgs, Peer, Side } from "./pair.js";
-
-/** Does for one run what the property forceUnreachable does. */
-const FORCE_VARIABLE = "PULUMI_LIQO_FORCE_UNREACHABLE";
 
 /** A pair that is being taken apart: a side that is lost for good is absent. */
 export interface DepartingPair {
@@ -27,7 +25,8 @@ export function splitPairId(id: string): { consumerId: string; providerId: strin
 /**
  * Connects to the clusters of a pair to take something apart. An agent that is gone is no obstacle.
  *
- * @param forceUnreachable go on without a cluster that cannot be reached, as it will not come back
+ * With forceUnreachable, or the provider's deleteUnreachable, it goes on without a cluster that cannot be reached, as that will not come back.
+ *
  * @throws Error when a cluster cannot be reached, or is not the one that the resource was made for
  */
 export async function openDeparting(
@@ -36,7 +35,7 @@ export async function openDeparting(
   id: string,
 ): Promise<DepartingPair> {
   const { consumerId, providerId } = splitPairId(id);
-  const force = args.forceUnreachable === true || process.env[FORCE_VARIABLE] === "true";
+  const force = args.forceUnreachable === true || context.config.deleteUnreachable;
   const [consumer, provider] = await Promise.all([
     reach(context, "consumer", args.consumer, consumerId, force),
     reach(context, "provider", args.provider, providerId, force),
@@ -64,19 +63,14 @@ async function reach(
     agent = await findAgent(client, context.signal);
   } catch (error) {
     if (context.signal.aborted) throw error;
-    if (!forceUnreachable) throw unreachable(side, error);
-    context.log("warning", `${side}: cluster ${expected} cannot be reached and is left out, as forceUnreachable asks`);
+    if (!forceUnreachable || !isOutOfReach(error)) throw new Error(`${side}: ${messageOf(error)}`, { cause: error });
+    context.log(
+      "warning",
+      `${side}: cluster ${expected} cannot be reached and is left out, as ${context.config.deleteUnreachable ? "deleteUnreachable" : "forceUnreachable"} asks: what is in it stays (${messageOf(error)})`,
+    );
     return undefined;
   }
   return departing(side, client, agent, expected);
-}
-
-function unreachable(side: Side, error: unknown): Error {
-  return new Error(
-    `${side}: ${messageOf(error)}. If the cluster is gone for good, run pulumi destroy with ${FORCE_VARIABLE}=true in the environment, or set ` +
-      "forceUnreachable to true and run pulumi up before: the other cluster is then cleaned alone",
-    { cause: error },
-  );
 }
 
 function departing(side: Side, client: KubeClient, agent: InstalledAgent | undefined, expected: string): Peer {

@@ -47,10 +47,23 @@ export async function openPair(context: CallContext, args: PairArgs, expected?: 
     openSide(context, "consumer", args.consumer),
     openSide(context, "provider", args.provider),
   ]);
+  return checkedPair(context, consumer, provider, expected);
+}
+
+function checkedPair(context: CallContext, consumer: OpenedSide, provider: OpenedSide, expected?: string): Pair {
   const pair = pairOf(consumer, provider);
   if (expected !== undefined && pairId(pair) !== expected) throw otherPair(pair, expected);
   checkVersions(context, pair);
   return pair;
+}
+
+/** The same to see what is there: undefined when neither cluster has an agent any more, as the custom resources went with it. */
+export async function openFound(context: CallContext, args: PairArgs, expected: string): Promise<Pair | undefined> {
+  const [consumer, provider] = await Promise.all([
+    openSide(context, "consumer", args.consumer),
+    openSide(context, "provider", args.provider),
+  ]);
+  return consumer.agent || provider.agent ? checkedPair(context, consumer, provider, expected) : undefined;
 }
 
 export interface OpenedSide {

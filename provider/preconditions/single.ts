@@ -1,4 +1,3 @@
-import { isUnreachable, messageOf } from "../../agent/runtime/index.js";
 import type { CallContext, ClusterArgs } from "../framework/index.js";
 import { findAgent } from "./agent.js";
 import type { Peer } from "./pair.js";
@@ -30,22 +29,13 @@ export async function openCluster(
   return { side: "consumer", client, clusterId: agent.clusterId, agentNamespace: agent.namespace, agent };
 }
 
-/** The same to take something apart: undefined when there is no agent any more, so that nothing of it can be there either. */
-export async function openForDeletion(
+/** The same to look at something or take it apart: undefined when there is no agent any more, so that nothing of it can be there either. */
+export async function openIfInstalled(
   context: CallContext,
   args: ClusterArgs | undefined,
   expected: string,
 ): Promise<Peer | undefined> {
   const client = await context.client(args);
-  try {
-    if (!(await findAgent(client, context.signal))) return undefined;
-  } catch (error) {
-    if (!isUnreachable(error)) throw error;
-    throw new Error(
-      `cluster: ${messageOf(error)}. If the cluster is gone for good, remove the resource from the state ` +
-        `(pulumi state delete URN)`,
-      { cause: error },
-    );
-  }
+  if (!(await findAgent(client, context.signal))) return undefined;
   return openCluster(context, args, expected);
 }

@@ -6,7 +6,7 @@ import type { Pair } from "../preconditions/index.js";
 
 export const forceUnreachable = z.boolean().default(false).meta({
   description:
-    "When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.",
+    "When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.",
 });
 
 export const tenantNamespaces = z

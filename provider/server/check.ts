@@ -1,14 +1,14 @@
-import { messageOf } from "../../agent/runtime/kube-error.js";
 import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { ClusterArgs } from "../framework/cluster-args.js";
 import type { CheckContext } from "../framework/context.js";
 import { FailureList } from "../framework/failures.js";
-import { fieldsOf, unwrap } from "../framework/field-info.js";
-import type { AnyResource, Shape } from "../framework/resource.js";
+import { clusterFieldsOf } from "../framework/field-info.js";
+import type { AnyResource } from "../framework/resource.js";
 import { known, type Unknowable } from "../framework/unknown.js";
 import { validateProperties } from "../framework/validate.js";
 import { ClusterArgsError } from "../kube/kubeconfig.js";
 import type { Call } from "./calls.js";
+import { settleCheck } from "./unreachable.js";
 import type { Properties } from "./values.js";
 
 /** Makes sure that a cluster answers; throws what is wrong otherwise. */
@@ -17,6 +17,8 @@ export type Probe = (client: KubeClient, signal: AbortSignal) => Promise<void>;
 export interface Checked {
   inputs: Properties;
   failures: FailureList;
+  /** The inputs are those of the state: a cluster is out of reach, and the resource is to be left alone. */
+  isKept: boolean;
 }
 
 /** Types and formats first, then each cluster (all at once), then the resource's own rules: every failure of all three is reported. */
@@ -29,27 +31,27 @@ export async function checkResource(
 ): Promise<Checked> {
   const failures = new FailureList();
   const inputs = validateProperties(definition.inputs, news, failures);
-  const clusters = await checkClusters(definition.inputs, call, inputs, failures, probe);
-  if (!definition.check) return { inputs, failures };
+  const clusters = await checkClusters(definition, call, inputs, olds !== undefined, failures, probe);
+  if (clusters === "keep" && olds) return { inputs: failures.count === 0 ? olds : inputs, failures, isKept: true };
+  if (!definition.check || clusters === "keep") return { inputs, failures, isKept: false };
   const context = checkContext(call, clusters, probe);
   const changed = await call.run(async () => definition.check?.(context, inputs, failures, olds));
-  return { inputs: changed ?? inputs, failures };
+  return { inputs: changed ?? inputs, failures, isKept: false };
 }
 
-/** Loads and asks every cluster that the inputs name; reports those that cannot be used. */
+/** Loads and asks every cluster that the inputs name; reports those that cannot be used. "keep": the resource is to be left alone. */
 async function checkClusters(
-  schema: Shape,
+  { inputs: schema }: AnyResource,
   call: Call,
   inputs: Properties,
+  isInState: boolean,
   failures: FailureList,
   probe: Probe,
-): Promise<Map<string, KubeClient>> {
+): Promise<Map<string, KubeClient> | "keep"> {
   const clients = new Map<string, KubeClient>();
-  const names = Object.entries(fieldsOf(schema))
-    .filter(([, field]) => unwrap(field).info.cluster)
-    .map(([name]) => name);
+  let isKept = false;
   await Promise.all(
-    names.map(async (name) => {
+    clusterFieldsOf(schema).map(async (name) => {
       // An unknown kubeconfig or context: nothing can be said yet.
       const cluster = inputs[name] as Unknowable<ClusterArgs | undefined>;
       const args = known<ClusterArgs | undefined>(cluster);
@@ -61,12 +63,17 @@ async function checkClusters(
       } catch (error) {
         // The property says that a cluster may be gone for good: it must be possible to set it then.
         if (inputs["forceUnreachable"] === true) return;
+        const settled = settleCheck(call, isInState, error);
+        if (settled === "keep") {
+          isKept = true;
+          return;
+        }
         const property = error instanceof ClusterArgsError ? error.property : "kubeconfig";
-        failures.add([name, property], messageOf(error));
+        failures.add([name, property], settled.reason);
       }
     }),
   );
-  return clients;
+  return isKept ? "keep" : clients;
 }
 
 /** A call's context with what check hooks get in addition. */

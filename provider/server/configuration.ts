@@ -13,10 +13,20 @@ export function checkConfiguration(news: Properties): { config: Properties; fail
   return { config: validateProperties(providerConfig, plain, failures), failures };
 }
 
+/** Settings that one run may be given by the environment; what the configuration says comes first. */
+const VARIABLES = {
+  // The second is what forceUnreachable alone was called by.
+  deleteUnreachable: ["PULUMI_LIQO_DELETE_UNREACHABLE", "PULUMI_LIQO_FORCE_UNREACHABLE"],
+  skipUpdateUnreachable: ["PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE"],
+} as const;
+
 /** @throws Error naming every setting that is wrong */
-export function readConfiguration(news: Properties): ProviderConfig {
+export function readConfiguration(news: Properties, env: NodeJS.ProcessEnv = process.env): ProviderConfig {
   const { config, failures } = checkConfiguration(news);
   if (failures.count > 0) throw new Error(`the provider's configuration is not valid: ${failures.toString()}`);
+  for (const [setting, names] of Object.entries(VARIABLES)) {
+    if (news[setting] === undefined) config[setting] = names.some((name) => env[name] === "true");
+  }
   return config as ProviderConfig;
 }
 

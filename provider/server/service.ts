@@ -10,7 +10,7 @@ import type { AnyResource, Timeouts } from "../framework/resource.js";
 import { secretPathsOf } from "../framework/validate.js";
 import { ClusterClients } from "../kube/clients.js";
 import { Call, Calls } from "./calls.js";
-import { checkResource } from "./check.js";
+import { checkResource, type Probe } from "./check.js";
 import { checkConfiguration, readConfiguration } from "./configuration.js";
 import {
   createResource,
@@ -20,6 +20,7 @@ import {
   previewState,
   readResource,
   secretsOf,
+  stateOf,
   updateResource,
 } from "./crud.js";
 import { diffResource, type DetailedChange } from "./diff.js";
@@ -27,6 +28,7 @@ import type { EngineLog } from "./engine.js";
 import { CallError, toCallError } from "./errors.js";
 import { invokeFunction } from "./invoke.js";
 import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
+import { settleDelete, settleRead, settleUpdate } from "./unreachable.js";
 import { decode, encode, SecretPaths, type Decoded } from "./values.js";
 
 const DEFAULT_SECONDS: Required<Timeouts> = { create: 600, update: 600, delete: 600, read: 120 };
@@ -46,6 +48,7 @@ export class ProviderService {
   private config: ProviderConfig = readConfiguration({});
   private readonly calls = new Calls();
   private readonly clients = new ClusterClients();
+  private readonly probe: Probe = (client, signal) => this.clients.probe(client, signal);
 
   constructor(private readonly options: ServiceOptions) {}
 
@@ -160,11 +163,11 @@ export class ProviderService {
     const news = decode(request.getNews());
     const olds = request.hasOlds() ? decode(request.getOlds()) : undefined;
     return this.resourceCall(request.getUrn(), CHECK_SECONDS, [news, olds], async (definition, call) => {
-      const probe = this.clients.probe.bind(this.clients);
-      const { inputs, failures } = await checkResource(definition, call, news.value, olds?.value, probe);
+      const { inputs, failures, isKept } = await checkResource(definition, call, news.value, olds?.value, this.probe);
       const valid = failures.count === 0 ? inputs : news.value;
+      const given = isKept && olds ? olds.secrets.union(news.secrets) : news.secrets;
       const response = new proto.CheckResponse();
-      response.setInputs(encode(valid, secretsOf(definition, valid, news.secrets)));
+      response.setInputs(encode(valid, secretsOf(definition, valid, given)));
       response.setFailuresList(checkFailures(failures, call.redaction.apply));
       return response;
     });
@@ -213,7 +216,10 @@ export class ProviderService {
       };
       const result = request.getPreview()
         ? await previewState(definition, call, inputs, old)
-        : await updateResource(definition, call, inputs, old);
+        : await updateResource(definition, call, inputs, old).catch((error: unknown) => {
+            settleUpdate(call, inputs.value, old.oldInputs, error);
+            return stateOf(definition, inputs, old.outputs);
+          });
       const response = new proto.UpdateResponse();
       response.setProperties(encode(result.properties, result.secrets));
       return response;
@@ -226,8 +232,15 @@ export class ProviderService {
     const isImport = Object.keys(properties.value).length === 0 && Object.keys(inputs.value).length === 0;
     const seconds = (definition: AnyResource) => secondsFor(definition, "read");
     return this.resourceCall(request.getUrn(), seconds, [properties, inputs], async (definition, call) => {
-      const found = await readResource(definition, call, request.getId(), properties, isImport ? undefined : inputs);
       const response = new proto.ReadResponse();
+      const reading = readResource(definition, call, request.getId(), properties, isImport ? undefined : inputs);
+      const found = await reading.catch(async (error: unknown) => {
+        if (isImport) throw error;
+        const settled = await settleRead(definition, call, inputs.value, error, this.probe);
+        if (settled === "drop") return undefined;
+        const secrets = secretsOf(definition, properties.value, properties.secrets.union(inputs.secrets));
+        return { id: request.getId(), properties: properties.value, inputs: inputs.value, secrets };
+      });
       // An empty ID says that it is gone.
       if (!found) return response;
       response.setId(found.id);
@@ -243,7 +256,9 @@ export class ProviderService {
     const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "delete");
     return this.resourceCall(request.getUrn(), seconds, [state, inputs], async (definition, call) => {
       const given = inputs?.value ?? inputsOf(definition, state.value);
-      await deleteResource(definition, call, request.getId(), given, state.value);
+      await deleteResource(definition, call, request.getId(), given, state.value).catch((error: unknown) =>
+        settleDelete(definition, call, given, error, this.probe),
+      );
       return new empty.Empty();
     });
   }

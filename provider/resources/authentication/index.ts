@@ -2,6 +2,7 @@ import { defineResource, type ChangeContext, type UnknowableProperties } from ".
 import {
   checkDifferentClusters,
   openDeparting,
+  openFound,
   openPair,
   pairId,
   previewPair,
@@ -46,7 +47,8 @@ export const authentication = defineResource({
   async read(context, { id, inputs }) {
     const imported = inputs ? undefined : readPairImport(id);
     const given = inputs ?? authenticationInputs.parse({ consumer: imported?.consumer, provider: imported?.provider });
-    const pair = await openPair(context, given, imported?.id ?? id);
+    const pair = imported ? await openPair(context, given, imported.id) : await openFound(context, given, id);
+    if (!pair) return undefined;
     const found = await inspectAuthentication(pair, given, imported !== undefined, context.signal);
     return found && { id: pairId(pair), ...found };
   },

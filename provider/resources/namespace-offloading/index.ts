@@ -1,7 +1,7 @@
 import { Names, NamespaceOffloadingResource } from "../../../agent/api/index.js";
 import { isDeleting } from "../../../agent/runtime/index.js";
 import { defineResource, known, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
-import { openCluster, openForDeletion, readSingleImport, type Peer } from "../../preconditions/index.js";
+import { openCluster, openIfInstalled, readSingleImport, type Peer } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
 import { offload, offloadedOf } from "./offload.js";
 import {
@@ -42,7 +42,9 @@ export const namespaceOffloading = defineResource({
     const imported = inputs ? undefined : readSingleImport(id);
     const cluster = inputs ? inputs.cluster : imported?.cluster;
     const { clusterId, namespace } = splitId(imported?.id ?? id);
-    const consumer = await openCluster(context, cluster, clusterId);
+    const open = imported ? openCluster : openIfInstalled;
+    const consumer = await open(context, cluster, clusterId);
+    if (!consumer) return undefined;
     const found = await consumer.client.get(
       NamespaceOffloadingResource,
       { name: Names.namespaceOffloading, namespace },
@@ -82,7 +84,7 @@ export const namespaceOffloading = defineResource({
   },
   async delete(context, { id, inputs }) {
     const { clusterId, namespace } = splitId(id);
-    const consumer = await openForDeletion(context, inputs.cluster, clusterId);
+    const consumer = await openIfInstalled(context, inputs.cluster, clusterId);
     if (consumer) await withdrawOffloading(context, consumer, namespace, inputs.createNamespace);
   },
 });

@@ -2,6 +2,7 @@ import { defineResource, UNKNOWN, type ChangeContext, type UnknowableProperties 
 import {
   checkDifferentClusters,
   openDeparting,
+  openFound,
   openPair,
   pairId,
   previewPair,
@@ -43,7 +44,8 @@ export const networkLink = defineResource({
   async read(context, { id, inputs }) {
     const imported = inputs ? undefined : readPairImport(id);
     const given = inputs ?? networkLinkInputs.parse({ consumer: imported?.consumer, provider: imported?.provider });
-    const pair = await openPair(context, given, imported?.id ?? id);
+    const pair = imported ? await openPair(context, given, imported.id) : await openFound(context, given, id);
+    if (!pair) return undefined;
     const found = await inspectLink(pair, given, imported !== undefined, context.signal);
     return found && { id: pairId(pair), ...found };
   },

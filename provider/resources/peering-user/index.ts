@@ -7,7 +7,7 @@ import {
   type ChangeContext,
   type UnknowableProperties,
 } from "../../framework/index.js";
-import { openCluster, openForDeletion, splitPairId, type Peer } from "../../preconditions/index.js";
+import { openCluster, openIfInstalled, splitPairId, type Peer } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
 import { isExpiring } from "./expiry.js";
@@ -42,7 +42,9 @@ export const peeringUser = defineResource({
       throw new Error("a PeeringUser cannot be imported, as its private key is kept nowhere else: create a new one");
     }
     const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
-    const { client, agentNamespace } = await openProvider(context, inputs, providerClusterId);
+    const provider = await openIfInstalled(context, inputs.cluster, providerClusterId);
+    if (!provider) return undefined;
+    const { client, agentNamespace } = provider;
     const names = bindingNames(consumerClusterId);
     const namespace = (await findTenantNamespace(client, consumerClusterId, context.signal))?.metadata?.name;
     const [reader, writer, request] = await Promise.all([
@@ -66,7 +68,7 @@ export const peeringUser = defineResource({
   },
   async delete(context, { id, inputs }) {
     const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
-    const found = await openForDeletion(context, inputs.cluster, providerClusterId);
+    const found = await openIfInstalled(context, inputs.cluster, providerClusterId);
     if (!found) return;
     const provider: Peer = { ...found, side: "provider" };
     const namespace = (await findTenantNamespace(provider.client, consumerClusterId, context.signal))?.metadata?.name;

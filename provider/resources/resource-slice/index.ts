@@ -8,6 +8,7 @@ import {
 import {
   checkDifferentClusters,
   openDeparting,
+  openFound,
   openPair,
   pairId,
   previewPair,
@@ -62,7 +63,8 @@ export const resourceSlice = defineResource({
     const { pair: expected, name } = splitSliceId(imported?.id ?? id);
     const given =
       inputs ?? resourceSliceInputs.parse({ consumer: imported?.consumer, provider: imported?.provider, name });
-    const pair = await openPair(context, given, expected);
+    const pair = imported ? await openPair(context, given, expected) : await openFound(context, given, expected);
+    if (!pair) return undefined;
     const found = await inspectSlice(pair, name, given, context.signal);
     return found && { id: sliceId(expected, name), ...found };
   },

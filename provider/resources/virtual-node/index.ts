@@ -1,5 +1,5 @@
 import { defineResource, known, type UnknowableProperties } from "../../framework/index.js";
-import { openCluster, openForDeletion, readSingleImport, type Peer } from "../../preconditions/index.js";
+import { openCluster, openIfInstalled, readSingleImport, type Peer } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
 import { deleteVirtualNode } from "../resource-slice/withdraw.js";
 import { sliceId, splitSliceId } from "../resource-slice/id.js";
@@ -43,7 +43,9 @@ export const virtualNode = defineResource({
     const imported = inputs ? undefined : readSingleImport(id);
     const { consumerClusterId, providerClusterId, name } = splitId(imported?.id ?? id);
     const cluster = inputs ? inputs.cluster : imported?.cluster;
-    const consumer = await openCluster(context, cluster, consumerClusterId);
+    const open = imported ? openCluster : openIfInstalled;
+    const consumer = await open(context, cluster, consumerClusterId);
+    if (!consumer) return undefined;
     const found = await inspectVirtualNode(consumer, { providerClusterId, name }, inputs, context.signal);
     if (!found) return undefined;
     return { id: imported?.id ?? id, ...found, inputs: { ...found.inputs, ...(cluster ? { cluster } : {}) } };
@@ -58,7 +60,7 @@ export const virtualNode = defineResource({
   },
   async delete(context, { id, inputs }) {
     const { consumerClusterId, providerClusterId, name } = splitId(id);
-    const consumer = await openForDeletion(context, inputs.cluster, consumerClusterId);
+    const consumer = await openIfInstalled(context, inputs.cluster, consumerClusterId);
     const namespace =
       consumer && (await findTenantNamespace(consumer.client, providerClusterId, context.signal))?.metadata?.name;
     if (consumer && namespace) await deleteVirtualNode(context, consumer, { name, namespace });

@@ -5,7 +5,11 @@ import { expect } from "chai";
 import { ClusterArgsError, loadCluster } from "../../../provider/kube/kubeconfig.js";
 import type { ProviderConfig } from "../../../provider/framework/index.js";
 
-const NO_CONFIG: ProviderConfig = { skipVersionCheck: false };
+const NO_CONFIG: ProviderConfig = {
+  skipVersionCheck: false,
+  deleteUnreachable: false,
+  skipUpdateUnreachable: false,
+};
 
 function kubeconfig(names: string[], current = names[0] ?? ""): string {
   return JSON.stringify({
