@@ -3,6 +3,7 @@ import { fieldsOf, typeOf, unwrap, type FieldInfo } from "../framework/field-inf
 import { providerConfig } from "../framework/provider-config.js";
 import type { Shape } from "../framework/resource.js";
 import type { Registry } from "../server/registry.js";
+import { languages } from "./languages.js";
 
 export const PACKAGE = "liqo";
 const MODULE = "index";
@@ -50,14 +51,7 @@ export function packageSchema(registry: Registry, version: string): Json {
     publisher: "pulumi-liqo",
     attribution: "The custom resources are those of Liqo 1.x.",
     meta: { moduleFormat: "(.*)" },
-    language: {
-      nodejs: {
-        packageName: "pulumi-liqo",
-        packageDescription: "Peer Kubernetes clusters with Pulumi",
-        respectSchemaVersion: true,
-        dependencies: { "@pulumi/pulumi": "^3.142.0" },
-      },
-    },
+    language: languages(PACKAGE, "Peer Kubernetes clusters with Pulumi"),
     config: { variables: config.properties },
     provider: {
       description: "How to reach clusters for resources that do not say it themselves, and what holds for all of them.",

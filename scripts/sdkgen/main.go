@@ -1,18 +1,14 @@
-// Command sdkgen writes a Pulumi SDK from a package schema, as `pulumi package gen-sdk` does where a language's host is installed.
+// Command sdkgen writes the SDKs of all languages from a package schema, as `pulumi package gen-sdk` does where a language's host is installed.
 //
-//	go run . nodejs ../../provider/schema.json ../../sdk/nodejs
+//	go run . ../../provider/schema.json ../../sdk
 package main
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
-	"strings"
 
-	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 )
 
@@ -26,24 +22,25 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("usage: sdkgen nodejs SCHEMA FOLDER")
+	if len(args) != 2 {
+		return fmt.Errorf("usage: sdkgen SCHEMA FOLDER")
 	}
-	language, schemaFile, folder := args[0], args[1], args[2]
-	pkg, err := bind(schemaFile)
+	schemaFile, folder := args[0], args[1]
+	text, err := os.ReadFile(schemaFile)
 	if err != nil {
 		return err
 	}
-	files, err := generate(language, pkg)
-	if err != nil {
-		return err
-	}
-	for name, content := range files {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
+	for language, generate := range generators {
+		// Each generator writes its own notes into the package: none may see another's.
+		pkg, err := bind(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", schemaFile, err)
 		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
+		files, err := generate(pkg)
+		if err != nil {
+			return fmt.Errorf("%s: %w", language, err)
+		}
+		if err := write(filepath.Join(folder, language), files); err != nil {
 			return err
 		}
 	}
@@ -51,50 +48,30 @@ func run(args []string) error {
 }
 
 // bind reads the schema as the engine does; a warning counts as an error, so that none creeps in.
-func bind(file string) (*schema.Package, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
+func bind(text []byte) (*schema.Package, error) {
 	var spec schema.PackageSpec
 	if err := json.Unmarshal(text, &spec); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
 	pkg, diagnostics, err := schema.BindSpec(spec, schema.NewPluginLoader(nil), schema.ValidationOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
 	if len(diagnostics) > 0 {
-		return nil, fmt.Errorf("%s: %w", file, diagnostics)
+		return nil, diagnostics
 	}
 	return pkg, nil
 }
 
-func generate(language string, pkg *schema.Package) (map[string][]byte, error) {
-	switch language {
-	case "nodejs":
-		files, err := nodejs.GeneratePackage(tool, pkg, nil, nil, false, nil)
-		if err != nil {
-			return nil, err
-		}
-		return withRootImports(files), nil
-	default:
-		return nil, fmt.Errorf("no generator for %q; there is nodejs", language)
-	}
-}
-
-var rootImport = regexp.MustCompile(`from "\./(utilities|types/(?:input|output|enums))";`)
-
-// withRootImports lets files in folders import the root's modules by the right path. The generator computes it with filepath.Rel(folder, ""), which
-// since Go 1.25 no longer ends in "/.", so that one step up is lost.
-func withRootImports(files map[string][]byte) map[string][]byte {
+func write(folder string, files map[string][]byte) error {
 	for name, content := range files {
-		folder := path.Dir(name)
-		if folder == "." || !strings.HasSuffix(name, ".ts") {
-			continue
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
 		}
-		up := strings.Repeat("../", strings.Count(folder, "/")+1)
-		files[name] = rootImport.ReplaceAll(content, []byte(`from "`+up+`$1";`))
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			return err
+		}
 	}
-	return files
+	return nil
 }

@@ -138,7 +138,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly podCIDRs: pulumi.Output<string[]>;
     /**
-     * The class that claims of offloaded pods get. Default: the cluster's default class.
+     * The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.
      */
     declare public readonly realStorageClass: pulumi.Output<string>;
     /**
@@ -158,7 +158,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly serviceCIDR: pulumi.Output<string>;
     /**
-     * Whether storage classes are offered to consumers. Default: true.
+     * Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
      */
     declare public readonly storageEnabled: pulumi.Output<boolean>;
     /**
@@ -362,7 +362,7 @@ export interface AgentArgs {
      */
     podCIDRs?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * The class that claims of offloaded pods get. Default: the cluster's default class.
+     * The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.
      */
     realStorageClass?: pulumi.Input<string>;
     /**
@@ -382,7 +382,7 @@ export interface AgentArgs {
      */
     serviceCIDR?: pulumi.Input<string>;
     /**
-     * Whether storage classes are offered to consumers. Default: true.
+     * Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
      */
     storageEnabled?: pulumi.Input<boolean>;
     /**

@@ -56,7 +56,7 @@ export class Authentication extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
@@ -71,6 +71,14 @@ export class Authentication extends pulumi.CustomResource {
      * The Secret beside it, with the kubeconfig that the consumer's agent uses.
      */
     declare public /*out*/ readonly kubeconfigSecretName: pulumi.Output<string>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    declare public readonly objectAnnotations: pulumi.Output<{[key: string]: string}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
     /**
      * The cluster that runs them: it gives the identity.
      */
@@ -110,6 +118,8 @@ export class Authentication extends pulumi.CustomResource {
             resourceInputs["consumer"] = args?.consumer;
             resourceInputs["forceUnreachable"] = (args?.forceUnreachable) ?? false;
             resourceInputs["inBand"] = (args?.inBand) ?? false;
+            resourceInputs["objectAnnotations"] = args?.objectAnnotations;
+            resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["provider"] = args?.provider;
             resourceInputs["proxyURL"] = args?.proxyURL;
             resourceInputs["tenantCondition"] = args?.tenantCondition;
@@ -130,6 +140,8 @@ export class Authentication extends pulumi.CustomResource {
             resourceInputs["identityName"] = undefined /*out*/;
             resourceInputs["inBand"] = undefined /*out*/;
             resourceInputs["kubeconfigSecretName"] = undefined /*out*/;
+            resourceInputs["objectAnnotations"] = undefined /*out*/;
+            resourceInputs["objectLabels"] = undefined /*out*/;
             resourceInputs["provider"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["proxyURL"] = undefined /*out*/;
@@ -151,13 +163,21 @@ export interface AuthenticationArgs {
      */
     consumer?: pulumi.Input<inputs.ClusterArgs>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**
      * Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
      */
     inBand?: pulumi.Input<boolean>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
      * The cluster that runs them: it gives the identity.
      */

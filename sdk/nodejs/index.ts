@@ -25,6 +25,11 @@ export const getPeeringInfo: typeof import("./getPeeringInfo").getPeeringInfo = 
 export const getPeeringInfoOutput: typeof import("./getPeeringInfo").getPeeringInfoOutput = null as any;
 utilities.lazyLoad(exports, ["getPeeringInfo","getPeeringInfoOutput"], () => require("./getPeeringInfo"));
 
+export { GetTopologyArgs, GetTopologyResult, GetTopologyOutputArgs } from "./getTopology";
+export const getTopology: typeof import("./getTopology").getTopology = null as any;
+export const getTopologyOutput: typeof import("./getTopology").getTopologyOutput = null as any;
+utilities.lazyLoad(exports, ["getTopology","getTopologyOutput"], () => require("./getTopology"));
+
 export { NamespaceOffloadingArgs } from "./namespaceOffloading";
 export type NamespaceOffloading = import("./namespaceOffloading").NamespaceOffloading;
 export const NamespaceOffloading: typeof import("./namespaceOffloading").NamespaceOffloading = null as any;
@@ -49,6 +54,11 @@ export { ProviderArgs } from "./provider";
 export type Provider = import("./provider").Provider;
 export const Provider: typeof import("./provider").Provider = null as any;
 utilities.lazyLoad(exports, ["Provider"], () => require("./provider"));
+
+export { RenderManifestsArgs, RenderManifestsResult, RenderManifestsOutputArgs } from "./renderManifests";
+export const renderManifests: typeof import("./renderManifests").renderManifests = null as any;
+export const renderManifestsOutput: typeof import("./renderManifests").renderManifestsOutput = null as any;
+utilities.lazyLoad(exports, ["renderManifests","renderManifestsOutput"], () => require("./renderManifests"));
 
 export { ResourceSliceArgs } from "./resourceSlice";
 export type ResourceSlice = import("./resourceSlice").ResourceSlice;

@@ -68,6 +68,14 @@ export class NamespaceOffloading extends pulumi.CustomResource {
      */
     declare public readonly namespaceMappingStrategy: pulumi.Output<enums.NamespaceMappingStrategy>;
     /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    declare public readonly objectAnnotations: pulumi.Output<{[key: string]: string}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
+    /**
      * Ready, or NoClusterSelected when no virtual node fits.
      */
     declare public /*out*/ readonly offloadingPhase: pulumi.Output<string>;
@@ -107,6 +115,8 @@ export class NamespaceOffloading extends pulumi.CustomResource {
             resourceInputs["createNamespace"] = (args?.createNamespace) ?? false;
             resourceInputs["namespace"] = args?.namespace;
             resourceInputs["namespaceMappingStrategy"] = (args?.namespaceMappingStrategy) ?? "DefaultName";
+            resourceInputs["objectAnnotations"] = args?.objectAnnotations;
+            resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["podOffloadingStrategy"] = (args?.podOffloadingStrategy) ?? "LocalAndRemote";
             resourceInputs["remoteNamespaceName"] = args?.remoteNamespaceName;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
@@ -122,6 +132,8 @@ export class NamespaceOffloading extends pulumi.CustomResource {
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["namespace"] = undefined /*out*/;
             resourceInputs["namespaceMappingStrategy"] = undefined /*out*/;
+            resourceInputs["objectAnnotations"] = undefined /*out*/;
+            resourceInputs["objectLabels"] = undefined /*out*/;
             resourceInputs["offloadingPhase"] = undefined /*out*/;
             resourceInputs["podOffloadingStrategy"] = undefined /*out*/;
             resourceInputs["providers"] = undefined /*out*/;
@@ -157,6 +169,14 @@ export interface NamespaceOffloadingArgs {
      * How the namespace is called on the providers. Default: DefaultName.
      */
     namespaceMappingStrategy?: pulumi.Input<enums.NamespaceMappingStrategy>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
      * Where the namespace's new pods may run. Default: LocalAndRemote.
      */

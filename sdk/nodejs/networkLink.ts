@@ -64,7 +64,7 @@ export class NetworkLink extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly endpoint: pulumi.Output<outputs.GatewayEndpoint>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
@@ -87,6 +87,14 @@ export class NetworkLink extends pulumi.CustomResource {
      * The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
      */
     declare public readonly mtu: pulumi.Output<number>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    declare public readonly objectAnnotations: pulumi.Output<{[key: string]: string}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
     /**
      * The cluster that runs them.
      */
@@ -123,6 +131,8 @@ export class NetworkLink extends pulumi.CustomResource {
             resourceInputs["gatewayServerLocation"] = (args?.gatewayServerLocation) ?? "Provider";
             resourceInputs["keyRotationTrigger"] = args?.keyRotationTrigger;
             resourceInputs["mtu"] = (args?.mtu) ?? 1340;
+            resourceInputs["objectAnnotations"] = args?.objectAnnotations;
+            resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["provider"] = args?.provider;
             resourceInputs["connections"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
@@ -144,6 +154,8 @@ export class NetworkLink extends pulumi.CustomResource {
             resourceInputs["gatewayServerLocation"] = undefined /*out*/;
             resourceInputs["keyRotationTrigger"] = undefined /*out*/;
             resourceInputs["mtu"] = undefined /*out*/;
+            resourceInputs["objectAnnotations"] = undefined /*out*/;
+            resourceInputs["objectLabels"] = undefined /*out*/;
             resourceInputs["provider"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["remappedCIDRs"] = undefined /*out*/;
@@ -167,7 +179,7 @@ export interface NetworkLinkArgs {
      */
     disableSharingKeys?: pulumi.Input<boolean>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**
@@ -190,6 +202,14 @@ export interface NetworkLinkArgs {
      * The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
      */
     mtu?: pulumi.Input<number>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
      * The cluster that runs them.
      */

@@ -83,6 +83,8 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["memory"] = args?.memory;
             resourceInputs["mtu"] = (args?.mtu) ?? 1340;
             resourceInputs["networkingDisabled"] = (args?.networkingDisabled) ?? false;
+            resourceInputs["objectAnnotations"] = args?.objectAnnotations;
+            resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["pods"] = args?.pods;
             resourceInputs["provider"] = args?.provider;
             resourceInputs["proxyURL"] = args?.proxyURL;
@@ -137,7 +139,7 @@ export interface PeeringArgs {
      */
     createVirtualNode?: pulumi.Input<boolean>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**
@@ -172,6 +174,14 @@ export interface PeeringArgs {
      * Make no network between the clusters: pods reach each other only if they do already. Default: false.
      */
     networkingDisabled?: pulumi.Input<boolean>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
      * How much room for pods to ask for, as a Kubernetes quantity.
      */

@@ -66,6 +66,14 @@ export class PeeringUser extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly kubeconfig: pulumi.Output<string>;
     /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    declare public readonly objectAnnotations: pulumi.Output<{[key: string]: string}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
+    /**
      * The provider's cluster ID.
      */
     declare public /*out*/ readonly providerClusterId: pulumi.Output<string>;
@@ -100,6 +108,8 @@ export class PeeringUser extends pulumi.CustomResource {
             resourceInputs["cluster"] = args?.cluster;
             resourceInputs["consumerClusterId"] = args?.consumerClusterId;
             resourceInputs["expirationSeconds"] = args?.expirationSeconds;
+            resourceInputs["objectAnnotations"] = args?.objectAnnotations;
+            resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["tlsCompatibilityMode"] = (args?.tlsCompatibilityMode) ?? false;
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["expirationTimestamp"] = undefined /*out*/;
@@ -115,6 +125,8 @@ export class PeeringUser extends pulumi.CustomResource {
             resourceInputs["expirationSeconds"] = undefined /*out*/;
             resourceInputs["expirationTimestamp"] = undefined /*out*/;
             resourceInputs["kubeconfig"] = undefined /*out*/;
+            resourceInputs["objectAnnotations"] = undefined /*out*/;
+            resourceInputs["objectLabels"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["tenantNamespace"] = undefined /*out*/;
             resourceInputs["tlsCompatibilityMode"] = undefined /*out*/;
@@ -147,6 +159,14 @@ export interface PeeringUserArgs {
      * How long the credential is valid, in seconds, at least 600. Once two thirds have passed, the next `pulumi up` replaces it, and the earlier one ends. Default: as long as the cluster signs, usually one year.
      */
     expirationSeconds?: pulumi.Input<number>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
      * Use an RSA key instead of Ed25519, for API servers or proxies that do not know the latter. Default: false.
      */

@@ -35,7 +35,11 @@ export class Provider extends pulumi.ProviderResource {
         opts = opts || {};
         {
             resourceInputs["context"] = args?.context;
+            resourceInputs["deleteUnreachable"] = pulumi.output((args?.deleteUnreachable) ?? false).apply(JSON.stringify);
+            resourceInputs["globalAnnotations"] = pulumi.output(args?.globalAnnotations).apply(JSON.stringify);
+            resourceInputs["globalLabels"] = pulumi.output(args?.globalLabels).apply(JSON.stringify);
             resourceInputs["kubeconfig"] = args?.kubeconfig ? pulumi.secret(args.kubeconfig) : undefined;
+            resourceInputs["skipUpdateUnreachable"] = pulumi.output((args?.skipUpdateUnreachable) ?? false).apply(JSON.stringify);
             resourceInputs["skipVersionCheck"] = pulumi.output((args?.skipVersionCheck) ?? false).apply(JSON.stringify);
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
@@ -52,9 +56,25 @@ export interface ProviderArgs {
      */
     context?: pulumi.Input<string>;
     /**
+     * Clusters that cannot be reached are gone for good: deleting leaves them out, with a warning, and cleans what still answers; a refresh drops resources none of whose clusters answers. Default: the environment variable PULUMI_LIQO_DELETE_UNREACHABLE, else false.
+     */
+    deleteUnreachable?: pulumi.Input<boolean>;
+    /**
+     * Annotations for every object that is created in any cluster. Default: none.
+     */
+    globalAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created in any cluster. Default: none.
+     */
+    globalLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
      * Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
      */
     kubeconfig?: pulumi.Input<string>;
+    /**
+     * Resources of clusters that cannot be reached stay as they are, with a warning, when they would be refreshed or updated; the next run with the cluster there makes up for it. Default: the environment variable PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE, else false.
+     */
+    skipUpdateUnreachable?: pulumi.Input<boolean>;
     /**
      * Peer agents of different minor versions, which is otherwise refused. Default: false.
      */

@@ -68,13 +68,21 @@ export class ResourceSlice extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
      * Name of the ResourceSlice, and of the virtual node; at most 50 characters, unique in the consumer. Default: the provider's cluster ID.
      */
     declare public readonly name: pulumi.Output<string | undefined>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    declare public readonly objectAnnotations: pulumi.Output<{[key: string]: string}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
     /**
      * The cluster that grants them.
      */
@@ -117,6 +125,8 @@ export class ResourceSlice extends pulumi.CustomResource {
             resourceInputs["createVirtualNode"] = (args?.createVirtualNode) ?? true;
             resourceInputs["forceUnreachable"] = (args?.forceUnreachable) ?? false;
             resourceInputs["name"] = args?.name;
+            resourceInputs["objectAnnotations"] = args?.objectAnnotations;
+            resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["provider"] = args?.provider;
             resourceInputs["resources"] = args?.resources;
             resourceInputs["acceptedResources"] = undefined /*out*/;
@@ -136,6 +146,8 @@ export class ResourceSlice extends pulumi.CustomResource {
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["forceUnreachable"] = undefined /*out*/;
             resourceInputs["name"] = undefined /*out*/;
+            resourceInputs["objectAnnotations"] = undefined /*out*/;
+            resourceInputs["objectLabels"] = undefined /*out*/;
             resourceInputs["provider"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["resources"] = undefined /*out*/;
@@ -169,13 +181,21 @@ export interface ResourceSliceArgs {
      */
     createVirtualNode?: pulumi.Input<boolean>;
     /**
-     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The environment variable PULUMI_LIQO_FORCE_UNREACHABLE=true does the same for one run. Default: false.
+     * When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**
      * Name of the ResourceSlice, and of the virtual node; at most 50 characters, unique in the consumer. Default: the provider's cluster ID.
      */
     name?: pulumi.Input<string>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
      * The cluster that grants them.
      */

@@ -92,6 +92,14 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly nodeSelector: pulumi.Output<{[key: string]: string} | undefined>;
     /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    declare public readonly objectAnnotations: pulumi.Output<{[key: string]: string}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
+    /**
      * The cluster ID of the provider.
      */
     declare public readonly providerClusterId: pulumi.Output<string>;
@@ -151,6 +159,8 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["loadBalancerClasses"] = args?.loadBalancerClasses;
             resourceInputs["name"] = args?.name;
             resourceInputs["nodeSelector"] = args?.nodeSelector;
+            resourceInputs["objectAnnotations"] = args?.objectAnnotations;
+            resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["providerClusterId"] = args?.providerClusterId;
             resourceInputs["resourceSliceName"] = args?.resourceSliceName;
             resourceInputs["resources"] = args?.resources;
@@ -176,6 +186,8 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["name"] = undefined /*out*/;
             resourceInputs["nodeName"] = undefined /*out*/;
             resourceInputs["nodeSelector"] = undefined /*out*/;
+            resourceInputs["objectAnnotations"] = undefined /*out*/;
+            resourceInputs["objectLabels"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["resourceSliceName"] = undefined /*out*/;
             resourceInputs["resources"] = undefined /*out*/;
@@ -234,6 +246,14 @@ export interface VirtualNodeArgs {
      * Labels of the provider's nodes that the pods may run on. Default: any.
      */
     nodeSelector?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
      * The cluster ID of the provider.
      */

@@ -19,12 +19,56 @@ Object.defineProperty(exports, "context", {
 });
 
 /**
+ * Clusters that cannot be reached are gone for good: deleting leaves them out, with a warning, and cleans what still answers; a refresh drops resources none of whose clusters answers. Default: the environment variable PULUMI_LIQO_DELETE_UNREACHABLE, else false.
+ */
+export declare const deleteUnreachable: boolean;
+Object.defineProperty(exports, "deleteUnreachable", {
+    get() {
+        return __config.getObject<boolean>("deleteUnreachable") ?? false;
+    },
+    enumerable: true,
+});
+
+/**
+ * Annotations for every object that is created in any cluster. Default: none.
+ */
+export declare const globalAnnotations: {[key: string]: string} | undefined;
+Object.defineProperty(exports, "globalAnnotations", {
+    get() {
+        return __config.getObject<{[key: string]: string}>("globalAnnotations");
+    },
+    enumerable: true,
+});
+
+/**
+ * Labels for every object that is created in any cluster. Default: none.
+ */
+export declare const globalLabels: {[key: string]: string} | undefined;
+Object.defineProperty(exports, "globalLabels", {
+    get() {
+        return __config.getObject<{[key: string]: string}>("globalLabels");
+    },
+    enumerable: true,
+});
+
+/**
  * Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
  */
 export declare const kubeconfig: string | undefined;
 Object.defineProperty(exports, "kubeconfig", {
     get() {
         return __config.get("kubeconfig");
+    },
+    enumerable: true,
+});
+
+/**
+ * Resources of clusters that cannot be reached stay as they are, with a warning, when they would be refreshed or updated; the next run with the cluster there makes up for it. Default: the environment variable PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE, else false.
+ */
+export declare const skipUpdateUnreachable: boolean;
+Object.defineProperty(exports, "skipUpdateUnreachable", {
+    get() {
+        return __config.getObject<boolean>("skipUpdateUnreachable") ?? false;
     },
     enumerable: true,
 });

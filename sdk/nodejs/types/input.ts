@@ -8,6 +8,414 @@ import * as enums from "../types/enums";
 
 import * as utilities from "../utilities";
 
+export interface AgentManifests {
+    /**
+     * Annotations for every object of the installation. Default: none.
+     */
+    annotations?: {[key: string]: string};
+    /**
+     * Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
+     */
+    apiServerAddress?: string;
+    /**
+     * Base64 of the CA that other clusters check it with. Default: the cluster's own.
+     */
+    apiServerCA?: string;
+    /**
+     * Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
+     */
+    apiServerProxy?: boolean;
+    /**
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     */
+    clusterLabels?: {[key: string]: string};
+    /**
+     * What offloaded pods must state. Default: None.
+     */
+    defaultLimitsEnforcement?: enums.LimitsEnforcement;
+    /**
+     * What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
+     */
+    defaultNodeResources?: {[key: string]: string};
+    /**
+     * The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
+     */
+    externalCIDR?: string;
+    /**
+     * Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
+     */
+    gatewayReplicas?: number;
+    /**
+     * The agent's image. Default: the one released with this package.
+     */
+    image?: string;
+    /**
+     * When nodes pull it. Default: IfNotPresent.
+     */
+    imagePullPolicy?: enums.ImagePullPolicy;
+    /**
+     * Names of pull secrets in the agent's namespace. Default: none.
+     */
+    imagePullSecrets?: string[];
+    /**
+     * Ingress classes offered to consumers, the default one first. Default: none.
+     */
+    ingressClasses?: string[];
+    /**
+     * The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.
+     */
+    internalCIDR?: string;
+    /**
+     * The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
+     */
+    ipamPools?: string[];
+    /**
+     * Labels for every object of the installation. Default: none.
+     */
+    labels?: {[key: string]: string};
+    /**
+     * Load balancer classes offered to consumers, the default one first. Default: none.
+     */
+    loadBalancerClasses?: string[];
+    /**
+     * The agent's own namespace. Default: `liqo`.
+     */
+    namespace?: string;
+    /**
+     * Whether pods of peered clusters are connected. Default: true.
+     */
+    networkingEnabled?: boolean;
+    /**
+     * Seconds between looks at a peer's API server; 0 switches them off. Default: 15.
+     */
+    pingIntervalSeconds?: number;
+    /**
+     * Seconds to wait for its answer. Default: 5.
+     */
+    pingTimeoutSeconds?: number;
+    /**
+     * The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).
+     */
+    podCIDRs?: string[];
+    /**
+     * The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.
+     */
+    realStorageClass?: string;
+    /**
+     * Replicas of the controller, of which one leads. Default: 1.
+     */
+    replicas?: number;
+    /**
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     */
+    reservedSubnets?: string[];
+    /**
+     * Whether consumers are held to what their slices were granted. Default: true.
+     */
+    resourceEnforcement?: boolean;
+    /**
+     * The range of the cluster's Services. Default: read from the cluster.
+     */
+    serviceCIDR?: string;
+    /**
+     * Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
+     */
+    storageEnabled?: boolean;
+    /**
+     * The API server's certificate is publicly trusted, so that others need no CA. Default: false.
+     */
+    trustedCA?: boolean;
+}
+/**
+ * agentManifestsProvideDefaults sets the appropriate defaults for AgentManifests
+ */
+export function agentManifestsProvideDefaults(val: AgentManifests): AgentManifests {
+    return {
+        ...val,
+        apiServerProxy: (val.apiServerProxy) ?? true,
+        defaultLimitsEnforcement: (val.defaultLimitsEnforcement) ?? "None",
+        gatewayReplicas: (val.gatewayReplicas) ?? 1,
+        image: (val.image) ?? "localhost/pulumi-liqo/agent:0.1.0",
+        imagePullPolicy: (val.imagePullPolicy) ?? "IfNotPresent",
+        namespace: (val.namespace) ?? "liqo",
+        networkingEnabled: (val.networkingEnabled) ?? true,
+        pingIntervalSeconds: (val.pingIntervalSeconds) ?? 15,
+        pingTimeoutSeconds: (val.pingTimeoutSeconds) ?? 5,
+        realStorageClass: (val.realStorageClass) ?? "",
+        replicas: (val.replicas) ?? 1,
+        resourceEnforcement: (val.resourceEnforcement) ?? true,
+        storageEnabled: (val.storageEnabled) ?? true,
+        trustedCA: (val.trustedCA) ?? false,
+    };
+}
+
+export interface AgentManifestsArgs {
+    /**
+     * Annotations for every object of the installation. Default: none.
+     */
+    annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
+     */
+    apiServerAddress?: pulumi.Input<string>;
+    /**
+     * Base64 of the CA that other clusters check it with. Default: the cluster's own.
+     */
+    apiServerCA?: pulumi.Input<string>;
+    /**
+     * Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
+     */
+    apiServerProxy?: pulumi.Input<boolean>;
+    /**
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     */
+    clusterLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * What offloaded pods must state. Default: None.
+     */
+    defaultLimitsEnforcement?: pulumi.Input<enums.LimitsEnforcement>;
+    /**
+     * What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
+     */
+    defaultNodeResources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
+     */
+    externalCIDR?: pulumi.Input<string>;
+    /**
+     * Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
+     */
+    gatewayReplicas?: pulumi.Input<number>;
+    /**
+     * The agent's image. Default: the one released with this package.
+     */
+    image?: pulumi.Input<string>;
+    /**
+     * When nodes pull it. Default: IfNotPresent.
+     */
+    imagePullPolicy?: pulumi.Input<enums.ImagePullPolicy>;
+    /**
+     * Names of pull secrets in the agent's namespace. Default: none.
+     */
+    imagePullSecrets?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * Ingress classes offered to consumers, the default one first. Default: none.
+     */
+    ingressClasses?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.
+     */
+    internalCIDR?: pulumi.Input<string>;
+    /**
+     * The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
+     */
+    ipamPools?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * Labels for every object of the installation. Default: none.
+     */
+    labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Load balancer classes offered to consumers, the default one first. Default: none.
+     */
+    loadBalancerClasses?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * The agent's own namespace. Default: `liqo`.
+     */
+    namespace?: pulumi.Input<string>;
+    /**
+     * Whether pods of peered clusters are connected. Default: true.
+     */
+    networkingEnabled?: pulumi.Input<boolean>;
+    /**
+     * Seconds between looks at a peer's API server; 0 switches them off. Default: 15.
+     */
+    pingIntervalSeconds?: pulumi.Input<number>;
+    /**
+     * Seconds to wait for its answer. Default: 5.
+     */
+    pingTimeoutSeconds?: pulumi.Input<number>;
+    /**
+     * The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).
+     */
+    podCIDRs?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.
+     */
+    realStorageClass?: pulumi.Input<string>;
+    /**
+     * Replicas of the controller, of which one leads. Default: 1.
+     */
+    replicas?: pulumi.Input<number>;
+    /**
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     */
+    reservedSubnets?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * Whether consumers are held to what their slices were granted. Default: true.
+     */
+    resourceEnforcement?: pulumi.Input<boolean>;
+    /**
+     * The range of the cluster's Services. Default: read from the cluster.
+     */
+    serviceCIDR?: pulumi.Input<string>;
+    /**
+     * Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
+     */
+    storageEnabled?: pulumi.Input<boolean>;
+    /**
+     * The API server's certificate is publicly trusted, so that others need no CA. Default: false.
+     */
+    trustedCA?: pulumi.Input<boolean>;
+}
+/**
+ * agentManifestsArgsProvideDefaults sets the appropriate defaults for AgentManifestsArgs
+ */
+export function agentManifestsArgsProvideDefaults(val: AgentManifestsArgs): AgentManifestsArgs {
+    return {
+        ...val,
+        apiServerProxy: (val.apiServerProxy) ?? true,
+        defaultLimitsEnforcement: (val.defaultLimitsEnforcement) ?? "None",
+        gatewayReplicas: (val.gatewayReplicas) ?? 1,
+        image: (val.image) ?? "localhost/pulumi-liqo/agent:0.1.0",
+        imagePullPolicy: (val.imagePullPolicy) ?? "IfNotPresent",
+        namespace: (val.namespace) ?? "liqo",
+        networkingEnabled: (val.networkingEnabled) ?? true,
+        pingIntervalSeconds: (val.pingIntervalSeconds) ?? 15,
+        pingTimeoutSeconds: (val.pingTimeoutSeconds) ?? 5,
+        realStorageClass: (val.realStorageClass) ?? "",
+        replicas: (val.replicas) ?? 1,
+        resourceEnforcement: (val.resourceEnforcement) ?? true,
+        storageEnabled: (val.storageEnabled) ?? true,
+        trustedCA: (val.trustedCA) ?? false,
+    };
+}
+
+export interface AuthParams {
+    /**
+     * URL of the provider's API server.
+     */
+    apiServer: string;
+    /**
+     * The provider's CA (PEM as base64).
+     */
+    ca?: string;
+    /**
+     * A proxy on the way to it.
+     */
+    proxyURL?: string;
+    /**
+     * The certificate that the provider has issued (PEM as base64).
+     */
+    signedCRT: string;
+}
+
+export interface AuthParamsArgs {
+    /**
+     * URL of the provider's API server.
+     */
+    apiServer: pulumi.Input<string>;
+    /**
+     * The provider's CA (PEM as base64).
+     */
+    ca?: pulumi.Input<string>;
+    /**
+     * A proxy on the way to it.
+     */
+    proxyURL?: pulumi.Input<string>;
+    /**
+     * The certificate that the provider has issued (PEM as base64).
+     */
+    signedCRT: pulumi.Input<string>;
+}
+
+export interface AuthenticationManifests {
+    /**
+     * What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+     */
+    handshake?: inputs.Handshake;
+    /**
+     * Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
+     */
+    inBand?: boolean;
+    /**
+     * Content of a kubeconfig with those credentials, for the consumer.
+     */
+    kubeconfig?: string;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: {[key: string]: string};
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: {[key: string]: string};
+    /**
+     * An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
+     */
+    proxyURL?: string;
+    /**
+     * What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     */
+    tenantCondition?: enums.TenantCondition;
+    /**
+     * The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     */
+    userName?: string;
+}
+/**
+ * authenticationManifestsProvideDefaults sets the appropriate defaults for AuthenticationManifests
+ */
+export function authenticationManifestsProvideDefaults(val: AuthenticationManifests): AuthenticationManifests {
+    return {
+        ...val,
+        inBand: (val.inBand) ?? false,
+    };
+}
+
+export interface AuthenticationManifestsArgs {
+    /**
+     * What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+     */
+    handshake?: pulumi.Input<inputs.HandshakeArgs>;
+    /**
+     * Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
+     */
+    inBand?: pulumi.Input<boolean>;
+    /**
+     * Content of a kubeconfig with those credentials, for the consumer.
+     */
+    kubeconfig?: pulumi.Input<string>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
+     */
+    proxyURL?: pulumi.Input<string>;
+    /**
+     * What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     */
+    tenantCondition?: pulumi.Input<enums.TenantCondition>;
+    /**
+     * The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     */
+    userName?: pulumi.Input<string>;
+}
+/**
+ * authenticationManifestsArgsProvideDefaults sets the appropriate defaults for AuthenticationManifestsArgs
+ */
+export function authenticationManifestsArgsProvideDefaults(val: AuthenticationManifestsArgs): AuthenticationManifestsArgs {
+    return {
+        ...val,
+        inBand: (val.inBand) ?? false,
+    };
+}
+
 /**
  * How to reach a cluster.
  */
@@ -36,11 +444,68 @@ export interface ClusterArgs {
     kubeconfig?: pulumi.Input<string>;
 }
 
+export interface ClusterSelector {
+    /**
+     * Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     */
+    nodeSelectorTerms?: inputs.NodeSelectorTerm[];
+}
+
 export interface ClusterSelectorArgs {
     /**
      * Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
      */
     nodeSelectorTerms?: pulumi.Input<pulumi.Input<inputs.NodeSelectorTermArgs>[]>;
+}
+
+export interface ExpectedEndpoint {
+    /**
+     * IP addresses or DNS names.
+     */
+    addresses: string[];
+    /**
+     * UDP port. Default: the server's nodePort, else its port.
+     */
+    port?: number;
+}
+
+export interface ExpectedEndpointArgs {
+    /**
+     * IP addresses or DNS names.
+     */
+    addresses: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * UDP port. Default: the server's nodePort, else its port.
+     */
+    port?: pulumi.Input<number>;
+}
+
+export interface GatewayClient {
+    /**
+     * Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
+     */
+    address?: string;
+    /**
+     * The port at that address. Default: the server's own.
+     */
+    port?: number;
+    /**
+     * The template of the gateway client. Default: wireguard-client.
+     */
+    templateName?: string;
+    /**
+     * The template's namespace. Default: the one the agent is installed in.
+     */
+    templateNamespace?: string;
+}
+/**
+ * gatewayClientProvideDefaults sets the appropriate defaults for GatewayClient
+ */
+export function gatewayClientProvideDefaults(val: GatewayClient): GatewayClient {
+    return {
+        ...val,
+        templateName: (val.templateName) ?? "wireguard-client",
+    };
 }
 
 export interface GatewayClientArgs {
@@ -68,6 +533,80 @@ export function gatewayClientArgsProvideDefaults(val: GatewayClientArgs): Gatewa
     return {
         ...val,
         templateName: (val.templateName) ?? "wireguard-client",
+    };
+}
+
+/**
+ * The WireGuard keys of a cluster's gateway.
+ */
+export interface GatewayKeys {
+    /**
+     * The private key, base64 of 32 bytes. With it, the key Secret is rendered and the gateway refers to it. Default: the agent makes a pair.
+     */
+    privateKey?: string;
+    /**
+     * The public key, base64 of 32 bytes.
+     */
+    publicKey: string;
+}
+
+/**
+ * The WireGuard keys of a cluster's gateway.
+ */
+export interface GatewayKeysArgs {
+    /**
+     * The private key, base64 of 32 bytes. With it, the key Secret is rendered and the gateway refers to it. Default: the agent makes a pair.
+     */
+    privateKey?: pulumi.Input<string>;
+    /**
+     * The public key, base64 of 32 bytes.
+     */
+    publicKey: pulumi.Input<string>;
+}
+
+export interface GatewayServer {
+    /**
+     * A fixed address, for type LoadBalancer. Default: the load balancer chooses.
+     */
+    loadBalancerIP?: string;
+    /**
+     * A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
+     */
+    nodePort?: number;
+    /**
+     * The Service's UDP port. Default: 51840.
+     */
+    port?: number;
+    /**
+     * Annotations for the Service, such as those that a cloud's load balancer is set up by.
+     */
+    serviceAnnotations?: {[key: string]: string};
+    /**
+     * Labels for the Service.
+     */
+    serviceLabels?: {[key: string]: string};
+    /**
+     * The template of the gateway server. Default: wireguard-server.
+     */
+    templateName?: string;
+    /**
+     * The template's namespace. Default: the one the agent is installed in.
+     */
+    templateNamespace?: string;
+    /**
+     * The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
+     */
+    type?: enums.GatewayServiceType;
+}
+/**
+ * gatewayServerProvideDefaults sets the appropriate defaults for GatewayServer
+ */
+export function gatewayServerProvideDefaults(val: GatewayServer): GatewayServer {
+    return {
+        ...val,
+        port: (val.port) ?? 51840,
+        templateName: (val.templateName) ?? "wireguard-server",
+        type: (val.type) ?? "LoadBalancer",
     };
 }
 
@@ -118,6 +657,432 @@ export function gatewayServerArgsProvideDefaults(val: GatewayServerArgs): Gatewa
 }
 
 /**
+ * What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+ */
+export interface Handshake {
+    /**
+     * What the provider's Tenant answers, in `status.authParams`.
+     */
+    authParams?: inputs.AuthParams;
+    /**
+     * The consumer's certificate request (PEM as base64).
+     */
+    csr?: string;
+    /**
+     * The provider's nonce, as its Secret holds it (base64).
+     */
+    nonce?: string;
+    /**
+     * The consumer's public key (PEM as base64).
+     */
+    publicKey?: string;
+    /**
+     * The consumer's signature of the nonce (base64).
+     */
+    signature?: string;
+}
+
+/**
+ * What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+ */
+export interface HandshakeArgs {
+    /**
+     * What the provider's Tenant answers, in `status.authParams`.
+     */
+    authParams?: pulumi.Input<inputs.AuthParamsArgs>;
+    /**
+     * The consumer's certificate request (PEM as base64).
+     */
+    csr?: pulumi.Input<string>;
+    /**
+     * The provider's nonce, as its Secret holds it (base64).
+     */
+    nonce?: pulumi.Input<string>;
+    /**
+     * The consumer's public key (PEM as base64).
+     */
+    publicKey?: pulumi.Input<string>;
+    /**
+     * The consumer's signature of the nonce (base64).
+     */
+    signature?: pulumi.Input<string>;
+}
+
+/**
+ * One cluster of those to render for.
+ */
+export interface ManifestCluster {
+    /**
+     * Render an installation of the agent, too.
+     */
+    agent?: inputs.AgentManifests;
+    /**
+     * Where the agent is installed. Default: liqo.
+     */
+    agentNamespace?: string;
+    /**
+     * A cluster to read from what is left out here: its ID, ranges, tenant namespace, endpoint and public key. It is only read. Default: none is asked.
+     */
+    cluster?: inputs.Cluster;
+    /**
+     * The cluster's ID.
+     */
+    clusterId?: string;
+    /**
+     * The range that the cluster lends to things that are no pods. Default: the agent's, else 10.70.0.0/16.
+     */
+    externalCIDR?: string;
+    /**
+     * The WireGuard keys of a cluster's gateway.
+     */
+    keys?: inputs.GatewayKeys;
+    /**
+     * Names of objects. Labels decide what an object is for, names are free.
+     */
+    names?: inputs.ManifestNames;
+    /**
+     * The ranges of the cluster's pods. Default: the agent's podCIDRs.
+     */
+    podCIDRs?: string[];
+    /**
+     * The namespace for the other cluster. Default: liqo-tenant- and the other cluster's ID.
+     */
+    tenantNamespace?: string;
+}
+/**
+ * manifestClusterProvideDefaults sets the appropriate defaults for ManifestCluster
+ */
+export function manifestClusterProvideDefaults(val: ManifestCluster): ManifestCluster {
+    return {
+        ...val,
+        agent: (val.agent ? inputs.agentManifestsProvideDefaults(val.agent) : undefined),
+    };
+}
+
+/**
+ * One cluster of those to render for.
+ */
+export interface ManifestClusterArgs {
+    /**
+     * Render an installation of the agent, too.
+     */
+    agent?: pulumi.Input<inputs.AgentManifestsArgs>;
+    /**
+     * Where the agent is installed. Default: liqo.
+     */
+    agentNamespace?: pulumi.Input<string>;
+    /**
+     * A cluster to read from what is left out here: its ID, ranges, tenant namespace, endpoint and public key. It is only read. Default: none is asked.
+     */
+    cluster?: pulumi.Input<inputs.ClusterArgs>;
+    /**
+     * The cluster's ID.
+     */
+    clusterId?: pulumi.Input<string>;
+    /**
+     * The range that the cluster lends to things that are no pods. Default: the agent's, else 10.70.0.0/16.
+     */
+    externalCIDR?: pulumi.Input<string>;
+    /**
+     * The WireGuard keys of a cluster's gateway.
+     */
+    keys?: pulumi.Input<inputs.GatewayKeysArgs>;
+    /**
+     * Names of objects. Labels decide what an object is for, names are free.
+     */
+    names?: pulumi.Input<inputs.ManifestNamesArgs>;
+    /**
+     * The ranges of the cluster's pods. Default: the agent's podCIDRs.
+     */
+    podCIDRs?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * The namespace for the other cluster. Default: liqo-tenant- and the other cluster's ID.
+     */
+    tenantNamespace?: pulumi.Input<string>;
+}
+/**
+ * manifestClusterArgsProvideDefaults sets the appropriate defaults for ManifestClusterArgs
+ */
+export function manifestClusterArgsProvideDefaults(val: ManifestClusterArgs): ManifestClusterArgs {
+    return {
+        ...val,
+        agent: (val.agent ? pulumi.output(val.agent).apply(inputs.agentManifestsArgsProvideDefaults) : undefined),
+    };
+}
+
+/**
+ * Names of objects. Labels decide what an object is for, names are free.
+ */
+export interface ManifestNames {
+    /**
+     * Name of the Configuration. Default: the other cluster's ID.
+     */
+    configuration?: string;
+    /**
+     * Name of the GatewayServer or GatewayClient. Default: the other cluster's ID.
+     */
+    gateway?: string;
+    /**
+     * Name of the Secret with the identity (on a consumer). Default: kubeconfig-controlplane- and the other cluster's ID.
+     */
+    identity?: string;
+    /**
+     * Name of the Secret with the gateway's keys. Default: gw- and the other cluster's ID.
+     */
+    keySecret?: string;
+    /**
+     * Name of the PublicKey. Default: the other cluster's ID.
+     */
+    publicKey?: string;
+    /**
+     * Name of the Tenant (on a provider). Default: the other cluster's ID.
+     */
+    tenant?: string;
+}
+
+/**
+ * Names of objects. Labels decide what an object is for, names are free.
+ */
+export interface ManifestNamesArgs {
+    /**
+     * Name of the Configuration. Default: the other cluster's ID.
+     */
+    configuration?: pulumi.Input<string>;
+    /**
+     * Name of the GatewayServer or GatewayClient. Default: the other cluster's ID.
+     */
+    gateway?: pulumi.Input<string>;
+    /**
+     * Name of the Secret with the identity (on a consumer). Default: kubeconfig-controlplane- and the other cluster's ID.
+     */
+    identity?: pulumi.Input<string>;
+    /**
+     * Name of the Secret with the gateway's keys. Default: gw- and the other cluster's ID.
+     */
+    keySecret?: pulumi.Input<string>;
+    /**
+     * Name of the PublicKey. Default: the other cluster's ID.
+     */
+    publicKey?: pulumi.Input<string>;
+    /**
+     * Name of the Tenant (on a provider). Default: the other cluster's ID.
+     */
+    tenant?: pulumi.Input<string>;
+}
+
+/**
+ * A namespace extended over virtual nodes.
+ */
+export interface NamespaceOffloadingManifest {
+    /**
+     * Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
+     */
+    clusterSelector?: inputs.ClusterSelector;
+    /**
+     * Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
+     */
+    createNamespace?: boolean;
+    /**
+     * The namespace to extend.
+     */
+    namespace: string;
+    /**
+     * How the namespace is called on the providers. Default: DefaultName.
+     */
+    namespaceMappingStrategy?: enums.NamespaceMappingStrategy;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: {[key: string]: string};
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: {[key: string]: string};
+    /**
+     * Where the namespace's new pods may run. Default: LocalAndRemote.
+     */
+    podOffloadingStrategy?: enums.PodOffloadingStrategy;
+    /**
+     * The name on the providers, for SelectedName.
+     */
+    remoteNamespaceName?: string;
+}
+/**
+ * namespaceOffloadingManifestProvideDefaults sets the appropriate defaults for NamespaceOffloadingManifest
+ */
+export function namespaceOffloadingManifestProvideDefaults(val: NamespaceOffloadingManifest): NamespaceOffloadingManifest {
+    return {
+        ...val,
+        createNamespace: (val.createNamespace) ?? false,
+        namespaceMappingStrategy: (val.namespaceMappingStrategy) ?? "DefaultName",
+        podOffloadingStrategy: (val.podOffloadingStrategy) ?? "LocalAndRemote",
+    };
+}
+
+/**
+ * A namespace extended over virtual nodes.
+ */
+export interface NamespaceOffloadingManifestArgs {
+    /**
+     * Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
+     */
+    clusterSelector?: pulumi.Input<inputs.ClusterSelectorArgs>;
+    /**
+     * Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
+     */
+    createNamespace?: pulumi.Input<boolean>;
+    /**
+     * The namespace to extend.
+     */
+    namespace: pulumi.Input<string>;
+    /**
+     * How the namespace is called on the providers. Default: DefaultName.
+     */
+    namespaceMappingStrategy?: pulumi.Input<enums.NamespaceMappingStrategy>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Where the namespace's new pods may run. Default: LocalAndRemote.
+     */
+    podOffloadingStrategy?: pulumi.Input<enums.PodOffloadingStrategy>;
+    /**
+     * The name on the providers, for SelectedName.
+     */
+    remoteNamespaceName?: pulumi.Input<string>;
+}
+/**
+ * namespaceOffloadingManifestArgsProvideDefaults sets the appropriate defaults for NamespaceOffloadingManifestArgs
+ */
+export function namespaceOffloadingManifestArgsProvideDefaults(val: NamespaceOffloadingManifestArgs): NamespaceOffloadingManifestArgs {
+    return {
+        ...val,
+        createNamespace: (val.createNamespace) ?? false,
+        namespaceMappingStrategy: (val.namespaceMappingStrategy) ?? "DefaultName",
+        podOffloadingStrategy: (val.podOffloadingStrategy) ?? "LocalAndRemote",
+    };
+}
+
+export interface NetworkLinkManifests {
+    /**
+     * Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
+     */
+    disableSharingKeys?: boolean;
+    /**
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+     */
+    endpoint?: inputs.ExpectedEndpoint;
+    /**
+     * The client end of the tunnel.
+     */
+    gatewayClient?: inputs.GatewayClient;
+    /**
+     * The server end of the tunnel.
+     */
+    gatewayServer?: inputs.GatewayServer;
+    /**
+     * Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
+     */
+    gatewayServerLocation?: enums.GatewayServerLocation;
+    /**
+     * The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
+     */
+    mtu?: number;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: {[key: string]: string};
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: {[key: string]: string};
+}
+/**
+ * networkLinkManifestsProvideDefaults sets the appropriate defaults for NetworkLinkManifests
+ */
+export function networkLinkManifestsProvideDefaults(val: NetworkLinkManifests): NetworkLinkManifests {
+    return {
+        ...val,
+        disableSharingKeys: (val.disableSharingKeys) ?? false,
+        gatewayClient: (val.gatewayClient ? inputs.gatewayClientProvideDefaults(val.gatewayClient) : undefined),
+        gatewayServer: (val.gatewayServer ? inputs.gatewayServerProvideDefaults(val.gatewayServer) : undefined),
+        gatewayServerLocation: (val.gatewayServerLocation) ?? "Provider",
+        mtu: (val.mtu) ?? 1340,
+    };
+}
+
+export interface NetworkLinkManifestsArgs {
+    /**
+     * Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
+     */
+    disableSharingKeys?: pulumi.Input<boolean>;
+    /**
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+     */
+    endpoint?: pulumi.Input<inputs.ExpectedEndpointArgs>;
+    /**
+     * The client end of the tunnel.
+     */
+    gatewayClient?: pulumi.Input<inputs.GatewayClientArgs>;
+    /**
+     * The server end of the tunnel.
+     */
+    gatewayServer?: pulumi.Input<inputs.GatewayServerArgs>;
+    /**
+     * Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
+     */
+    gatewayServerLocation?: pulumi.Input<enums.GatewayServerLocation>;
+    /**
+     * The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
+     */
+    mtu?: pulumi.Input<number>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+}
+/**
+ * networkLinkManifestsArgsProvideDefaults sets the appropriate defaults for NetworkLinkManifestsArgs
+ */
+export function networkLinkManifestsArgsProvideDefaults(val: NetworkLinkManifestsArgs): NetworkLinkManifestsArgs {
+    return {
+        ...val,
+        disableSharingKeys: (val.disableSharingKeys) ?? false,
+        gatewayClient: (val.gatewayClient ? pulumi.output(val.gatewayClient).apply(inputs.gatewayClientArgsProvideDefaults) : undefined),
+        gatewayServer: (val.gatewayServer ? pulumi.output(val.gatewayServer).apply(inputs.gatewayServerArgsProvideDefaults) : undefined),
+        gatewayServerLocation: (val.gatewayServerLocation) ?? "Provider",
+        mtu: (val.mtu) ?? 1340,
+    };
+}
+
+/**
+ * One requirement.
+ */
+export interface NodeSelectorRequirement {
+    /**
+     * The label's key, or the field's name.
+     */
+    key: string;
+    /**
+     * How values are compared.
+     */
+    operator: enums.NodeSelectorOperator;
+    /**
+     * What it is compared with.
+     */
+    values?: string[];
+}
+
+/**
  * One requirement.
  */
 export interface NodeSelectorRequirementArgs {
@@ -138,6 +1103,20 @@ export interface NodeSelectorRequirementArgs {
 /**
  * A term; one of them must hold.
  */
+export interface NodeSelectorTerm {
+    /**
+     * About the node's labels; all must hold.
+     */
+    matchExpressions?: inputs.NodeSelectorRequirement[];
+    /**
+     * About the node's fields; all must hold.
+     */
+    matchFields?: inputs.NodeSelectorRequirement[];
+}
+
+/**
+ * A term; one of them must hold.
+ */
 export interface NodeSelectorTermArgs {
     /**
      * About the node's labels; all must hold.
@@ -147,6 +1126,114 @@ export interface NodeSelectorTermArgs {
      * About the node's fields; all must hold.
      */
     matchFields?: pulumi.Input<pulumi.Input<inputs.NodeSelectorRequirementArgs>[]>;
+}
+
+/**
+ * A ResourceSlice.
+ */
+export interface ResourceSliceManifest {
+    /**
+     * Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
+     */
+    class?: string;
+    /**
+     * Let the provider accept no new pods for this slice; those there keep running. Default: false.
+     */
+    cordoned?: boolean;
+    /**
+     * Make a virtual node of what is granted. Default: true.
+     */
+    createVirtualNode?: boolean;
+    /**
+     * Name of the ResourceSlice, and of the virtual node; at most 50 characters, unique in the consumer. Default: the provider's cluster ID.
+     */
+    name?: string;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: {[key: string]: string};
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: {[key: string]: string};
+    /**
+     * What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.
+     */
+    resources?: {[key: string]: string};
+}
+/**
+ * resourceSliceManifestProvideDefaults sets the appropriate defaults for ResourceSliceManifest
+ */
+export function resourceSliceManifestProvideDefaults(val: ResourceSliceManifest): ResourceSliceManifest {
+    return {
+        ...val,
+        class: (val.class) ?? "default",
+        cordoned: (val.cordoned) ?? false,
+        createVirtualNode: (val.createVirtualNode) ?? true,
+    };
+}
+
+/**
+ * A ResourceSlice.
+ */
+export interface ResourceSliceManifestArgs {
+    /**
+     * Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
+     */
+    class?: pulumi.Input<string>;
+    /**
+     * Let the provider accept no new pods for this slice; those there keep running. Default: false.
+     */
+    cordoned?: pulumi.Input<boolean>;
+    /**
+     * Make a virtual node of what is granted. Default: true.
+     */
+    createVirtualNode?: pulumi.Input<boolean>;
+    /**
+     * Name of the ResourceSlice, and of the virtual node; at most 50 characters, unique in the consumer. Default: the provider's cluster ID.
+     */
+    name?: pulumi.Input<string>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.
+     */
+    resources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+}
+/**
+ * resourceSliceManifestArgsProvideDefaults sets the appropriate defaults for ResourceSliceManifestArgs
+ */
+export function resourceSliceManifestArgsProvideDefaults(val: ResourceSliceManifestArgs): ResourceSliceManifestArgs {
+    return {
+        ...val,
+        class: (val.class) ?? "default",
+        cordoned: (val.cordoned) ?? false,
+        createVirtualNode: (val.createVirtualNode) ?? true,
+    };
+}
+
+/**
+ * A taint of the node.
+ */
+export interface Taint {
+    /**
+     * What it does to pods that do not tolerate it.
+     */
+    effect: enums.TaintEffect;
+    /**
+     * The taint's key.
+     */
+    key: string;
+    /**
+     * The taint's value.
+     */
+    value?: string;
 }
 
 /**
@@ -165,5 +1252,173 @@ export interface TaintArgs {
      * The taint's value.
      */
     value?: pulumi.Input<string>;
+}
+
+/**
+ * A further virtual node.
+ */
+export interface VirtualNodeManifest {
+    /**
+     * Annotations of the node.
+     */
+    annotations?: {[key: string]: string};
+    /**
+     * Register a Node. Without, only namespaces and their objects are reflected. Default: true.
+     */
+    createNode?: boolean;
+    /**
+     * Count the node as ready whatever the network between the clusters. Default: false.
+     */
+    disableNetworkCheck?: boolean;
+    /**
+     * The provider's ingress classes to offer; the first is the default.
+     */
+    ingressClasses?: string[];
+    /**
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     */
+    kubeconfigSecretName?: string;
+    /**
+     * Labels of the node, beside those that every virtual node has.
+     */
+    labels?: {[key: string]: string};
+    /**
+     * The provider's load balancer classes to offer; the first is the default.
+     */
+    loadBalancerClasses?: string[];
+    /**
+     * Name of the VirtualNode and of its Node; unique in the cluster.
+     */
+    name: string;
+    /**
+     * Labels of the provider's nodes that the pods may run on. Default: any.
+     */
+    nodeSelector?: {[key: string]: string};
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: {[key: string]: string};
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: {[key: string]: string};
+    /**
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     */
+    resourceSliceName?: string;
+    /**
+     * The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
+     */
+    resources?: {[key: string]: string};
+    /**
+     * The provider's RuntimeClass for the pods. Default: none.
+     */
+    runtimeClassName?: string;
+    /**
+     * The provider's storage classes to offer; the first is the default.
+     */
+    storageClasses?: string[];
+    /**
+     * Taints of the node, beside that of every virtual node.
+     */
+    taints?: inputs.Taint[];
+    /**
+     * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
+     */
+    vkOptionsTemplateName?: string;
+}
+/**
+ * virtualNodeManifestProvideDefaults sets the appropriate defaults for VirtualNodeManifest
+ */
+export function virtualNodeManifestProvideDefaults(val: VirtualNodeManifest): VirtualNodeManifest {
+    return {
+        ...val,
+        createNode: (val.createNode) ?? true,
+        disableNetworkCheck: (val.disableNetworkCheck) ?? false,
+    };
+}
+
+/**
+ * A further virtual node.
+ */
+export interface VirtualNodeManifestArgs {
+    /**
+     * Annotations of the node.
+     */
+    annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Register a Node. Without, only namespaces and their objects are reflected. Default: true.
+     */
+    createNode?: pulumi.Input<boolean>;
+    /**
+     * Count the node as ready whatever the network between the clusters. Default: false.
+     */
+    disableNetworkCheck?: pulumi.Input<boolean>;
+    /**
+     * The provider's ingress classes to offer; the first is the default.
+     */
+    ingressClasses?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     */
+    kubeconfigSecretName?: pulumi.Input<string>;
+    /**
+     * Labels of the node, beside those that every virtual node has.
+     */
+    labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * The provider's load balancer classes to offer; the first is the default.
+     */
+    loadBalancerClasses?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * Name of the VirtualNode and of its Node; unique in the cluster.
+     */
+    name: pulumi.Input<string>;
+    /**
+     * Labels of the provider's nodes that the pods may run on. Default: any.
+     */
+    nodeSelector?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
+     */
+    objectAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
+     */
+    objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     */
+    resourceSliceName?: pulumi.Input<string>;
+    /**
+     * The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
+     */
+    resources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * The provider's RuntimeClass for the pods. Default: none.
+     */
+    runtimeClassName?: pulumi.Input<string>;
+    /**
+     * The provider's storage classes to offer; the first is the default.
+     */
+    storageClasses?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * Taints of the node, beside that of every virtual node.
+     */
+    taints?: pulumi.Input<pulumi.Input<inputs.TaintArgs>[]>;
+    /**
+     * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
+     */
+    vkOptionsTemplateName?: pulumi.Input<string>;
+}
+/**
+ * virtualNodeManifestArgsProvideDefaults sets the appropriate defaults for VirtualNodeManifestArgs
+ */
+export function virtualNodeManifestArgsProvideDefaults(val: VirtualNodeManifestArgs): VirtualNodeManifestArgs {
+    return {
+        ...val,
+        createNode: (val.createNode) ?? true,
+        disableNetworkCheck: (val.disableNetworkCheck) ?? false,
+    };
 }
 

@@ -450,6 +450,32 @@ export interface RemappedRanges {
 }
 
 /**
+ * What to apply in one cluster.
+ */
+export interface RenderedManifests {
+    /**
+     * The cluster's ID.
+     */
+    clusterId: string;
+    /**
+     * The objects, in an order in which they can be applied; Secrets with content apart.
+     */
+    manifests: any[];
+    /**
+     * Secrets that hold keys or credentials; to be sealed before they go anywhere.
+     */
+    secretManifests: any[];
+    /**
+     * The same as YAML documents.
+     */
+    secretYaml: string;
+    /**
+     * The same as YAML documents.
+     */
+    yaml: string;
+}
+
+/**
  * One slice.
  */
 export interface SliceSummary {
@@ -505,6 +531,122 @@ export interface TenantNamespaces {
      * In the provider, for the consumer.
      */
     provider: string;
+}
+
+/**
+ * A cluster.
+ */
+export interface TopologyCluster {
+    /**
+     * Where peers reach its API server.
+     */
+    APIServerAddr?: string;
+    /**
+     * Whether it was asked; the others are known from their peers only.
+     */
+    asked: boolean;
+    /**
+     * The cluster's ID; the kubeconfig's context where it did not answer.
+     */
+    clusterID: string;
+    /**
+     * Why it could not be asked.
+     */
+    error?: string;
+    /**
+     * Whether all pods of the agent are ready.
+     */
+    healthy?: boolean;
+    /**
+     * The cluster's labels.
+     */
+    labels?: {[key: string]: string};
+    /**
+     * Ranges of its pods.
+     */
+    podCIDRs?: string[];
+    /**
+     * The agent's version.
+     */
+    version?: string;
+}
+
+/**
+ * A network between two clusters.
+ */
+export interface TopologyLink {
+    /**
+     * What is wrong.
+     */
+    alerts?: string[];
+    /**
+     * IDs of the two clusters, in the order of the alphabet.
+     */
+    clusters: string[];
+    /**
+     * Round-trip time between the gateways, in milliseconds; absent while not connected.
+     */
+    roundTripMilliseconds?: number;
+    /**
+     * The cluster that has the gateway server.
+     */
+    server?: string;
+    /**
+     * Its state.
+     */
+    status: enums.ModuleStatus;
+}
+
+/**
+ * Granted resources, as a node.
+ */
+export interface TopologyNode {
+    /**
+     * What the provider has granted, by resource.
+     */
+    granted: {[key: string]: string};
+    /**
+     * The virtual node, or where only the provider was asked the slice.
+     */
+    name: string;
+    /**
+     * Its state.
+     */
+    status: enums.ModuleStatus;
+    /**
+     * What pods there ask for, by resource, as the scheduler counts.
+     */
+    used: {[key: string]: string};
+}
+
+/**
+ * One direction of a peering.
+ */
+export interface TopologyPeering {
+    /**
+     * What is wrong.
+     */
+    alerts?: string[];
+    /**
+     * State of authentication.
+     */
+    authenticationStatus: enums.ModuleStatus;
+    /**
+     * ID of the cluster that offloads pods.
+     */
+    consumer: string;
+    /**
+     * State of offloading.
+     */
+    offloadingStatus: enums.ModuleStatus;
+    /**
+     * ID of the cluster that runs them.
+     */
+    provider: string;
+    /**
+     * What the consumer has of the provider.
+     */
+    virtualNodes: outputs.TopologyNode[];
 }
 
 /**
