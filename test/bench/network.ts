@@ -4,12 +4,12 @@ import type { Pod } from "kubernetes-types/core/v1";
 import { LabelValues, Labels } from "../../agent/api/index.js";
 import { DEFAULT_MTU } from "../../agent/gateway/constants.js";
 import { WIREGUARD_GO_ENVIRONMENT } from "../../agent/gateway/tunnel-device.js";
-import { PodResource } from "../../agent/runtime/index.js";
-import { ensureTool, TEST_TOOLS_IMAGE, type ClusterNode } from "../clusters/index.js";
+import { EndpointSliceResource, PodResource, ServiceResource } from "../../agent/runtime/index.js";
+import { ensureTool, TEST_TOOLS_IMAGE } from "../clusters/index.js";
 import { exec } from "../support/exec.js";
 import type { LabCluster } from "../support/lab.js";
 import { isReady, localPod, waitForPods } from "../support/workload.js";
-import { controlGroupsOf } from "./pod-processes.js";
+import { controlGroupsOf, processesOf } from "./pod-processes.js";
 import { atLeast, atMost, median, type Result } from "./result.js";
 
 const SECONDS = 4;
@@ -37,8 +37,11 @@ const THROUGHPUT = {
 };
 
 /**
- * Pods through the link against bare wireguard-go between the two nodes, at the same MTU, turn by turn in one run. Needs clusters
- * whose nodes are network namespaces of this machine, and a namespace that is offloaded to the virtual node.
+ * Pods through the link against bare wireguard-go between the same two pods: in the same network namespaces, by the same programs, at the same
+ * MTU, turn by turn in one run. Bare wireguard-go runs in the pods themselves, as somebody would run it who has no link: its packets take the
+ * pods' way out of one cluster and in by a NodePort of the other, as the gateways' own do, and it has the share of the processors that the
+ * gateways have. So the ratios show what the link adds: the way from a pod to its gateway, the gateway's rules, and the same at the other end.
+ * Needs clusters whose nodes' processes are this machine's own, and a namespace that is offloaded to the virtual node.
  */
 export async function benchNetwork(
   consumer: LabCluster,
@@ -46,24 +49,22 @@ export async function benchNetwork(
   namespace: string,
   virtualNode: string,
 ): Promise<Result[]> {
-  const [from, to] = [consumer.cluster.nodes[0], provider.cluster.nodes[0]];
-  if (!from?.netns || !to?.netns) {
-    console.log("network: left out, the nodes of these clusters are not network namespaces of this machine");
+  if (consumer.cluster.backend !== "local" || provider.cluster.backend !== "local") {
+    console.log("network: left out, the pods of these clusters are not processes of this machine");
     return [];
   }
   const processes: ChildProcess[] = [];
   try {
     const linked = await throughLink(consumer, namespace, virtualNode);
-    const ends = await Promise.all([
-      bareEnd(consumer, from, PODS.client, "bench-client", BARE.client),
-      bareEnd(provider, to, PODS.server, "bench-server", BARE.server),
-    ]);
-    const bare = await bareTunnel(ends, processes);
+    const bare = await bareTunnel(consumer, provider, linked.client, processes);
     return await compare(linked, bare);
   } finally {
     await Promise.all(processes.map(end));
     for (const name of Object.values(PODS))
       await consumer.client.delete(PodResource, { name, namespace }, { gracePeriodSeconds: 0 });
+    const service = { name: PODS.server, namespace: "default" };
+    await provider.client.delete(ServiceResource, service);
+    await provider.client.delete(EndpointSliceResource, service);
   }
 }
 
@@ -147,64 +148,82 @@ function remoteServer(namespace: string, nodeName: string): Pod {
   };
 }
 
-/** One end of the bare tunnel. What runs for it has the share of the processors that its counterpart in the link has: that of the same pods. */
+/** One end of the bare tunnel, in a pod. */
 interface End {
-  node: ClusterNode;
+  pod: Pod;
+  /** A process of the pod, by which its network namespace is found. */
+  process: number;
+  /** What runs for this end has the share of the processors of the gateway's processes. */
+  gatewayGroups: string[];
   device: string;
   address: string;
   privateKey: string;
   publicKey: string;
-  gatewayPod: string;
-  iperfPod: string;
 }
 
-async function bareEnd(
-  lab: LabCluster,
-  node: ClusterNode,
-  iperf: string,
-  device: string,
-  address: string,
-): Promise<End> {
+async function bareEnd(lab: LabCluster, name: string, device: string, address: string): Promise<End> {
   const labelSelector = { [Labels.networkingComponent]: LabelValues.gatewayComponent };
   const [gateway] = (await lab.client.list(PodResource, { labelSelector })).items;
-  const pods = (await lab.client.list(PodResource)).items;
-  const twin = pods.find(({ metadata, spec }) => metadata?.name === iperf && spec?.nodeName === node.name);
-  const [gatewayPod, iperfPod] = [gateway?.metadata?.uid, twin?.metadata?.uid];
-  if (!gatewayPod || !iperfPod) throw new Error(`cluster ${lab.cluster.name}: no pods of the gateway and of ${iperf}`);
-  return { node, device, address, gatewayPod, iperfPod, ...(await keyPair()) };
+  const nodes = lab.cluster.nodes.map((node) => node.name);
+  const pod = (await lab.client.list(PodResource)).items.find(
+    ({ metadata, spec }) => metadata?.name === name && nodes.includes(spec?.nodeName ?? ""),
+  );
+  const [process] = await processesOf(pod?.metadata?.uid ?? "(none)");
+  if (!pod || !process || !gateway?.metadata?.uid)
+    throw new Error(`cluster ${lab.cluster.name}: no running pods of the gateway and of ${name}`);
+  const gatewayGroups = await controlGroupsOf(gateway.metadata.uid);
+  return { pod, process, gatewayGroups, device, address, ...(await keyPair()) };
 }
 
-/** wireguard-go between the namespaces of two nodes, with nothing else on the way. It goes with its processes, which are added to the list. */
-async function bareTunnel([client, server]: [End, End], processes: ChildProcess[]): Promise<Path> {
+/** wireguard-go in both pods. It goes with its processes, which are added to the list. */
+async function bareTunnel(
+  consumer: LabCluster,
+  provider: LabCluster,
+  client: Run,
+  processes: ChildProcess[],
+): Promise<Path> {
   const program = await ensureTool("wireguard-go");
-  for (const { node, gatewayPod, device } of [client, server])
-    processes.push(start(await besides(gatewayPod, node, [program, "-f", device])));
-  await configure(client, server);
-  await configure(server, client);
-  processes.push(start(await besides(server.iperfPod, server.node, SERVE)));
-  const run: Run = async (command) => {
-    const [file = "", ...args] = await besides(client.iperfPod, client.node, command);
-    return (await exec(file, args)).stdout;
-  };
-  return { client: run, address: server.address };
+  const [from, to] = await Promise.all([
+    bareEnd(consumer, PODS.client, "bench-client", BARE.client),
+    bareEnd(provider, PODS.server, "bench-server", BARE.server),
+  ]);
+  for (const one of [from, to]) processes.push(start(besides(one, [program, "-f", one.device])));
+  const port = await exposed(provider, to.pod);
+  await configure(to, from);
+  await configure(from, to, `${provider.cluster.nodes[0]?.address}:${port}`);
+  return { client, address: to.address };
 }
 
-async function configure({ node, device, address, privateKey }: End, peer: End): Promise<void> {
+/** A NodePort for the pod's end of the bare tunnel; resolves to its number. */
+async function exposed({ client }: LabCluster, pod: Pod): Promise<number> {
+  const metadata = { name: PODS.server, namespace: "default" };
+  const ports = [{ name: "tunnel", protocol: "UDP", port: PORT }];
+  const service = await client.create(ServiceResource, { metadata, spec: { type: "NodePort", ports } });
+  await client.create(EndpointSliceResource, {
+    metadata: { ...metadata, labels: { "kubernetes.io/service-name": metadata.name } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [pod.status?.podIP ?? ""], conditions: { ready: true } }],
+    ports,
+  });
+  return service.spec?.ports?.[0]?.nodePort ?? 0;
+}
+
+async function configure(one: End, peer: End, endpoint?: string): Promise<void> {
+  const { device, address, privateKey } = one;
   // Node's pipes are sockets, which wg does not open as a file.
   const script = `
     for i in $(seq 100); do wg show ${device} >/dev/null 2>&1 && break; sleep 0.05; done
     cat | wg set ${device} listen-port ${PORT} private-key /dev/stdin \
-      peer ${peer.publicKey} allowed-ips ${peer.address}/32 endpoint ${peer.node.address}:${PORT}
+      peer ${peer.publicKey} allowed-ips ${peer.address}/32 ${endpoint ? `endpoint ${endpoint} persistent-keepalive 1` : ""}
     ip address add ${address}/24 dev ${device}; ip link set ${device} up mtu ${DEFAULT_MTU}`;
-  await exec("nsenter", [namespaceOf(node), "sh", "-ec", script], { input: privateKey });
+  await exec("nsenter", [namespaceOf(one), "sh", "-ec", script], { input: privateKey });
 }
 
-/** The command that runs in a node's network namespace and in a pod's control groups. */
-async function besides(podUid: string, node: ClusterNode, command: readonly string[]): Promise<string[]> {
-  const groups = await controlGroupsOf(podUid);
-  const join = groups.map((folder) => `echo $$ > ${folder}/cgroup.procs`);
+/** The command that runs in a pod's network namespace and in its gateway's control groups. */
+function besides(one: End, command: readonly string[]): string[] {
+  const join = one.gatewayGroups.map((folder) => `echo $$ > ${folder}/cgroup.procs`);
   const script = [...join, 'exec "$@"'].join("\n");
-  return ["nsenter", namespaceOf(node), "sh", "-ec", script, "sh", ...command];
+  return ["nsenter", namespaceOf(one), "sh", "-ec", script, "sh", ...command];
 }
 
 async function keyPair(): Promise<{ privateKey: string; publicKey: string }> {
@@ -212,8 +231,8 @@ async function keyPair(): Promise<{ privateKey: string; publicKey: string }> {
   return { privateKey, publicKey: (await exec("wg", ["pubkey"], { input: privateKey })).stdout.trim() };
 }
 
-function namespaceOf({ netns = "" }: ClusterNode): string {
-  return `--net=/run/netns/${netns}`;
+function namespaceOf({ process }: End): string {
+  return `--net=/proc/${process}/ns/net`;
 }
 
 function start([file = "", ...args]: readonly string[]): ChildProcess {
