@@ -20,6 +20,8 @@ export interface KubeRequest {
 /** Where an API server is and how to prove who we are, resolved from a kubeconfig. */
 export interface Credentials {
   server: URL;
+  /** What leads there, if not the network itself. */
+  proxy?: URL;
   agent: http.Agent | https.Agent;
   headers: Record<string, string>;
   auth?: string;
@@ -112,6 +114,25 @@ export class KubeTransport {
     return this.pending;
   }
 
+  /**
+   * Makes a connection of the caller's own kind with these credentials. Throws KubeError with code 0 as `send` does, also when it takes longer
+   * than `timeoutMs`: `open` must then let go of what it holds, as its signal says.
+   */
+  async connect<T>(
+    open: (credentials: Credentials, signal: AbortSignal) => Promise<T>,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const credentials = await this.credentials();
+    const deadline = AbortSignal.timeout(timeoutMs);
+    try {
+      return await open(credentials, signal ? AbortSignal.any([signal, deadline]) : deadline);
+    } catch (error) {
+      if (deadline.aborted && !signal?.aborted) throw this.timedOut(credentials.server, timeoutMs);
+      throw this.unreachable(error as NodeJS.ErrnoException, credentials.server, signal);
+    }
+  }
+
   close(): void {
     this.cached?.credentials.agent.destroy();
     this.cached = undefined;
@@ -146,6 +167,7 @@ export class KubeTransport {
     const server = new URL(cluster.server);
     const credentials: Credentials = {
       server,
+      ...(cluster.proxyUrl && URL.canParse(cluster.proxyUrl) ? { proxy: new URL(cluster.proxyUrl) } : {}),
       agent: reusable ? previous.agent : makeAgent(server, tls, cluster.proxyUrl ? options.agent : undefined),
       headers: plainHeaders(options.headers),
       auth: options.auth ?? undefined,

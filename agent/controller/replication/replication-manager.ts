@@ -34,6 +34,8 @@ interface RunningReflector {
 }
 
 const SAY_AGAIN_MS = 10_000;
+/** More than peers that could fail at once: a pass may wait for its own peer, and no other pass for that one. */
+const WORKERS = 256;
 
 /**
  * Consumer. Watches ControlPlane kubeconfig Secrets, ForeignClusters and the replicated kinds; runs one reflector per provider while such a
@@ -54,7 +56,7 @@ export class ReplicationManager implements Startable {
     this.local = new Map(REPLICATED_KINDS.map((type) => [type, informers.for(type)]));
     this.controller = new Controller({
       name: this.name,
-      workers: 4,
+      workers: WORKERS,
       logger,
       reconcile: (key) => this.reconcile(key),
     }).watch(this.secrets, (secret) => [keyOf(secret), ...this.secretsOf(remoteClusterOf(secret)).map(keyOf)]);
@@ -232,10 +234,11 @@ export class ReplicationManager implements Startable {
   private onForeignCluster(foreignCluster: ForeignCluster, old: ForeignCluster | undefined): void {
     const running = this.reflectors.get(foreignCluster.spec.clusterID);
     if (!running || !old) return;
-    const answersAgain = isEstablished(foreignCluster) && !isEstablished(old);
+    const answersAgain = isEstablished(foreignCluster) && isLost(old);
     const declared = isDeclaredDead(foreignCluster) !== isDeclaredDead(old);
     if (!answersAgain && !declared) return;
-    if (answersAgain && !running.reflector.hasSynced) this.end(running);
+    // Its connections may be as dead as the peer was, and tell of it only minutes later.
+    if (answersAgain) this.end(running);
     else running.reflector.enqueueAll();
     this.controller.enqueue(running.secretKey);
   }
@@ -256,6 +259,11 @@ function isControlPlaneIdentity(secret: Secret): boolean {
 
 function isDeclaredDead({ metadata }: ForeignCluster): boolean {
   return metadata.annotations?.[Annotations.permanentlyUnreachable] === "true";
+}
+
+/** Known not to answer; not so before the first look. */
+function isLost({ status }: ForeignCluster): boolean {
+  return findCondition(status?.conditions, "APIServerStatus")?.status === "Error";
 }
 
 function isEstablished({ status }: ForeignCluster): boolean {

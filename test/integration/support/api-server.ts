@@ -20,6 +20,8 @@ export interface ApiServerOptions {
    * "certificatesigningrequest-signing-controller", "namespace-controller", … Default none: quicker.
    */
   controllers?: string[];
+  /** More of the API server's own flags. */
+  flags?: string[];
   /** The cluster's name in the kubeconfig and in messages. Default "test". */
   name?: string;
 }
@@ -36,6 +38,10 @@ export interface ApiServer {
   authority: Authority;
   /** A kubeconfig of any user, by a certificate. */
   kubeconfigFor(user: string, groups?: string[]): Promise<string>;
+  /** Kills the API server's process; what it stored stays. */
+  crash(): Promise<void>;
+  /** Starts it again after a crash, at the same address. Resolves when it is ready. */
+  recover(): Promise<void>;
   /** Ends the processes and removes their files. */
   stop(): Promise<void>;
 }
@@ -71,9 +77,15 @@ async function start(folder: string, programs: Program[], options: ApiServerOpti
   const client = KubeClient.fromText(kubeconfig);
 
   programs.push(startProgram(tools.etcd, etcdArguments(folder, etcdPort, peerPort)));
-  programs.push(startProgram(tools["kube-apiserver"], apiServerArguments(folder, etcdPort, securePort)));
-  const outcome = await until("the API server's readiness", START_DEADLINE_MS, () => readiness(client, programs));
-  if (outcome.failure) throw new Error(`the API server did not start: ${outcome.failure}`);
+  const flags = [...apiServerArguments(folder, etcdPort, securePort), ...(options.flags ?? [])];
+  const startServer = async (): Promise<Program> => {
+    const program = startProgram(tools["kube-apiserver"], flags);
+    programs.push(program);
+    const outcome = await until("the API server's readiness", START_DEADLINE_MS, () => readiness(client, programs));
+    if (outcome.failure) throw new Error(`the API server did not start: ${outcome.failure}`);
+    return program;
+  };
+  let server = await startServer();
   const kubeconfigPath = join(folder, "admin.kubeconfig");
   await writeFile(kubeconfigPath, kubeconfig, { mode: 0o600 });
   if (options.controllers?.length) {
@@ -81,7 +93,12 @@ async function start(folder: string, programs: Program[], options: ApiServerOpti
     programs.push(startProgram(controllerManager, controllerArguments(folder, kubeconfigPath, options.controllers)));
   }
   if (options.crds !== false) await installCrds(client, crds());
-  return { kubeconfig, kubeconfigPath, client, url, authority, kubeconfigFor };
+  const crash = async (): Promise<void> => {
+    programs.splice(programs.indexOf(server), 1);
+    await server.stop();
+  };
+  const recover = async (): Promise<void> => void (server = await startServer());
+  return { kubeconfig, kubeconfigPath, client, url, authority, kubeconfigFor, crash, recover };
 }
 
 /** Nothing while it may still become ready; a program that has ended never will. */

@@ -1,0 +1,134 @@
+import { expect } from "chai";
+import {
+  ForeignClusterResource,
+  IdentityResource,
+  ResourceSliceResource,
+  controlPlaneIdentityName,
+  tenantNamespaceName,
+  type ResourceSlice,
+} from "../../../agent/api/index.js";
+import { findCondition } from "../../../agent/runtime/index.js";
+import { startRelay, type Relay } from "../support/relay.js";
+import { startControlPlane, type ControlPlane } from "./control-plane.js";
+import {
+  authenticate,
+  copyID,
+  isAccepted,
+  makeTenantNamespaces,
+  requestSlice,
+  sliceID,
+  unpeer,
+  waitForObject,
+  waitUntilGone,
+} from "./peering.js";
+
+/** Looks so rarely that only the connection that is kept can tell in time. */
+const PING = { pingIntervalSeconds: 600, pingTimeoutSeconds: 5 };
+
+/** One consumer with two providers, of which one goes away. */
+describe("a provider's API server that is away for a while", function () {
+  this.timeout(180_000);
+  let consumer: ControlPlane;
+  let away: ControlPlane;
+  let other: ControlPlane;
+  let relay: Relay;
+
+  before(async () => {
+    relay = await startRelay(() => away.server.url);
+    const apiServerAddress = `https://127.0.0.1:${relay.port}`;
+    [consumer, away, other] = await Promise.all([
+      startControlPlane("consumer", PING),
+      startControlPlane("away", { ...PING, apiServerAddress }),
+      startControlPlane("other", PING),
+    ]);
+    for (const provider of [away, other]) {
+      await makeTenantNamespaces(consumer, provider);
+      await authenticate(consumer, provider);
+      await requestSlice(consumer, provider, { cpu: "1" });
+      await waitForPeer(provider, "Established");
+    }
+  });
+
+  after(async () => {
+    await Promise.all([consumer?.stop(), away?.stop(), other?.stop()]);
+    relay?.close();
+  });
+
+  it("shows within seconds although no connection was closed", async () => {
+    await askForSpareSlice();
+    const cut = Date.now();
+    relay.freeze();
+    await waitForPeer(away, "Error");
+    console.log(`      status after ${Date.now() - cut} ms`);
+  });
+
+  it("holds up no other provider", async () => {
+    // Both hang at the provider that is away, as does the end of the spare one.
+    await consumer.client.mergePatch(ResourceSliceResource, sliceID(away), { spec: { resources: { cpu: "5" } } });
+    await consumer.client.delete(ResourceSliceResource, spareID());
+    const started = Date.now();
+    for (const cpu of ["2", "3", "4"]) await requestSlice(consumer, other, { cpu });
+    console.log(`      three renegotiations with another: ${Date.now() - started} ms`);
+    await waitForPeer(other, "Established");
+    const [slice, spare] = [await sliceOf(sliceID(away)), await sliceOf(spareID())];
+    expect(slice && isAccepted(slice), "the grant in force").to.equal(true);
+    expect(slice?.status?.resources?.["cpu"]).to.equal("1");
+    expect(spare?.metadata.deletionTimestamp, "waits for its copy").to.be.a("string");
+  });
+
+  it("loses nothing, though the API server ends and starts anew", async () => {
+    await away.server.crash();
+    await requestSlice(consumer, other, { cpu: "5" });
+    await away.server.recover();
+    const back = Date.now();
+    relay.thaw();
+    await waitForPeer(away, "Established");
+    console.log(`      status after ${Date.now() - back} ms`);
+    await waitForObject(
+      consumer.client,
+      ResourceSliceResource,
+      sliceID(away),
+      "what was asked for meanwhile",
+      (slice) => isAccepted(slice) && slice.status?.resources?.["cpu"] === "5",
+    );
+    await waitUntilGone(consumer.client, ResourceSliceResource, spareID());
+    await waitUntilGone(away.client, ResourceSliceResource, { ...copyID(consumer, away), name: "spare" });
+    const identity = { name: controlPlaneIdentityName(away.id), namespace: tenantNamespaceName(away.id) };
+    expect(await consumer.client.get(IdentityResource, identity)).not.to.equal(undefined);
+  });
+
+  it("can be left as ever", async () => {
+    for (const provider of [away, other]) {
+      await unpeer(consumer, provider);
+      await waitUntilGone(consumer.client, ForeignClusterResource, { name: provider.id });
+    }
+  });
+
+  async function askForSpareSlice(): Promise<void> {
+    const slice = await sliceOf(sliceID(away));
+    const { labels } = slice?.metadata ?? {};
+    await consumer.client.create(
+      ResourceSliceResource,
+      ResourceSliceResource.build({ metadata: { ...spareID(), labels }, spec: { class: "default" } }),
+    );
+    await waitForObject(consumer.client, ResourceSliceResource, spareID(), "acceptance", isAccepted);
+  }
+
+  function spareID(): { name: string; namespace: string } {
+    return { ...sliceID(away), name: "spare" };
+  }
+
+  function sliceOf(id: { name: string; namespace: string }): Promise<ResourceSlice | undefined> {
+    return consumer.client.get(ResourceSliceResource, id);
+  }
+
+  async function waitForPeer({ id }: ControlPlane, status: string): Promise<void> {
+    await waitForObject(
+      consumer.client,
+      ForeignClusterResource,
+      { name: id },
+      status,
+      (foreign) => findCondition(foreign.status?.conditions, "APIServerStatus")?.status === status,
+    );
+  }
+});
