@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-const health = z.enum(["Healthy", "Unhealthy", "Disabled"]).meta({ typeName: "ModuleStatus" });
+export const health = z.enum(["Healthy", "Unhealthy", "Disabled"]).meta({ typeName: "ModuleStatus" });
 const role = z.enum(["Consumer", "Provider", "ConsumerAndProvider", "Unknown"]).meta({
   typeName: "PeerRole",
   enumDescriptions: {
@@ -10,8 +10,8 @@ const role = z.enum(["Consumer", "Provider", "ConsumerAndProvider", "Unknown"]).
     Unknown: "They are only connected.",
   },
 });
-const alerts = z.array(z.string()).optional().meta({ description: "What is wrong." });
-const amounts = z.record(z.string(), z.string()).meta({ description: "Amounts by resource." });
+export const alerts = z.array(z.string()).optional().meta({ description: "What is wrong." });
+export const amounts = z.record(z.string(), z.string()).meta({ description: "Amounts by resource." });
 
 const podState = z
   .object({

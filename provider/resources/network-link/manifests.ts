@@ -88,14 +88,19 @@ export function clientEndpoint(
   return { addresses: address ? [address] : server.addresses, port: port ?? server.port, protocol: "UDP" };
 }
 
-/** The remote gateway's key, which goes when the own gateway goes. */
-export function publicKeyManifest(end: End, publicKey: string, owner: OwnerReference, name = end.remoteId): PublicKey {
+/** The remote gateway's key, which goes when its owner, the own gateway, goes. */
+export function publicKeyManifest(
+  end: End,
+  publicKey: string,
+  owner: OwnerReference | undefined,
+  name = end.remoteId,
+): PublicKey {
   return PublicKeyResource.build({
     metadata: {
       name,
       namespace: end.namespace,
       labels: { ...remoteLabels(end), [Labels.gatewayResource]: "true" },
-      ownerReferences: [owner],
+      ...(owner ? { ownerReferences: [owner] } : {}),
     },
     spec: { publicKey },
   });

@@ -22,7 +22,12 @@ describe("the package schema", () => {
       "liqo:index:Peering",
       "liqo:index:NetworkLink",
     ]);
-    expect(Object.keys(schema.functions)).to.have.members(["liqo:index:getClusterInfo", "liqo:index:getPeeringInfo"]);
+    expect(Object.keys(schema.functions)).to.have.members([
+      "liqo:index:getClusterInfo",
+      "liqo:index:getPeeringInfo",
+      "liqo:index:getTopology",
+      "liqo:index:renderManifests",
+    ]);
   });
 
   it("describes every property", () => {

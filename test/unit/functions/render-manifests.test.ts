@@ -1,0 +1,275 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { parseAllDocuments } from "yaml";
+import { quantitiesEqual } from "../../../agent/api/index.js";
+import { agentManifests } from "../../../agent/install/index.js";
+import type { KubeObject } from "../../../agent/runtime/index.js";
+import type { CallContext } from "../../../provider/framework/index.js";
+import { FailureList } from "../../../provider/framework/failures.js";
+import { secretPathsOf, validateProperties } from "../../../provider/framework/validate.js";
+import { renderManifests } from "../../../provider/functions/render-manifests.js";
+import type { RenderInputs, RenderOutputs } from "../../../provider/functions/rendering/schema.js";
+import { agentInputs } from "../../../provider/resources/agent/schema.js";
+import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
+
+const FOLDER = path.dirname(fileURLToPath(import.meta.url));
+
+type Given = Record<string, unknown>;
+
+/** No cluster may be asked. */
+const context = { signal: new AbortController().signal } as CallContext;
+
+function render(given: Given): Promise<RenderOutputs> {
+  const failures = new FailureList();
+  const inputs = validateProperties(renderManifests.inputs, given, failures) as unknown as RenderInputs;
+  expect(failures.toString()).to.equal("");
+  return renderManifests.call(context, inputs);
+}
+
+const DECLARATIVE = {
+  consumer: {
+    clusterId: "consumer",
+    podCIDRs: ["10.42.0.0/16"],
+    keys: {
+      publicKey: "ahPstVhybRiIyxSPhZgfWkc5vMUaJTFHaCcTr2KEW2A=",
+      privateKey: "qDLF4dIYmFhwpN2LkbR1pUDSgWaQ5HPJN2kv0a3UfFM=",
+    },
+    names: {
+      configuration: "to-provider",
+      keySecret: "gw-keys",
+      publicKey: "gw-publickey",
+      gateway: "client",
+      identity: "cplane-secret",
+    },
+  },
+  provider: {
+    clusterId: "provider",
+    podCIDRs: ["10.43.0.0/16"],
+    externalCIDR: "10.71.0.0/16",
+    keys: {
+      publicKey: "SU+Ba3jBNgofBrZtVHwad1VJotcVs4TmgpOdFQhx/UE=",
+      privateKey: "IIDYUpVU5r/R3pxp7xnpEU31Ky2+Th7pSWQWyEKKVG8=",
+    },
+    names: {
+      configuration: "to-consumer",
+      keySecret: "gw-keys",
+      publicKey: "gw-publickey",
+      gateway: "server",
+      tenant: "my-tenant",
+    },
+  },
+  networkLink: {
+    gatewayServer: { type: "NodePort", nodePort: 30742 },
+    endpoint: { addresses: ["172.18.0.5"] },
+  },
+  authentication: { userName: "the-consumer", kubeconfig: "apiVersion: v1\n" },
+  resourceSlices: [{ name: "mynode", resources: { cpu: 20, memory: "128Gi" } }],
+  namespaceOffloadings: [{ namespace: "demo" }],
+};
+
+const all = (side: RenderOutputs["consumer"]): KubeObject[] =>
+  [...(side?.manifests ?? []), ...(side?.secretManifests ?? [])] as KubeObject[];
+
+function documents(text: string): KubeObject[] {
+  return parseAllDocuments(text, { version: "1.1" }).map((document) => document.toJS() as KubeObject);
+}
+
+const byHand = (file: string): KubeObject[] => documents(readFileSync(path.join(FOLDER, file), "utf8"));
+
+/** Fields by their path. Absent, null and empty mean the same to the API server, as do one range and a list of one. */
+function fields(value: unknown, at = ""): Map<string, unknown> {
+  if (value === null || value === undefined) return new Map();
+  if (typeof value !== "object") return new Map([[at, value]]);
+  const isRange = /\.cidr\.(pod|external)$/.test(at) && Array.isArray(value) && value.length === 1;
+  if (isRange) return new Map([[at, (value as unknown[])[0]]]);
+  return new Map(Object.entries(value).flatMap(([key, inner]) => [...fields(inner, `${at}.${key}`)]));
+}
+
+/** What is rendered beyond what must be written: none of it changes what the rest means. */
+const ADDED: Record<string, RegExp> = {
+  Namespace: /^\.metadata\.labels\.pod-security\.kubernetes\.io\/(enforce|audit|warn)$/,
+  Configuration: /^\.metadata\.namespace$/,
+  ResourceSlice: /^\.spec\.consumerClusterID$/,
+};
+
+function expectSame(rendered: KubeObject[], written: KubeObject[]): void {
+  expect(rendered.map(({ kind }) => kind)).to.have.members(written.map(({ kind }) => kind));
+  for (const manifest of written) {
+    const { kind = "", metadata } = manifest;
+    const same = rendered.find((one) => one.kind === kind && one.metadata?.name === metadata?.name);
+    const have = fields(same);
+    for (const [field, value] of fields(manifest)) {
+      const isAmount = field.startsWith(".spec.resources.");
+      const equal = isAmount ? quantitiesEqual(String(have.get(field)), String(value)) : have.get(field) === value;
+      expect(equal, `${kind} ${field}: ${String(have.get(field))}, by hand ${String(value)}`).to.equal(true);
+    }
+    const beyond = [...have.keys()].filter((field) => !fields(manifest).has(field) && !ADDED[kind]?.test(field));
+    expect(beyond, kind).to.deep.equal([]);
+  }
+}
+
+describe("renderManifests", () => {
+  it("renders what documents have people write by hand, field by field", async () => {
+    const { consumer, provider, notes } = await render(DECLARATIVE);
+    expect(notes).to.deep.equal([]);
+    expectSame(all(provider), byHand("by-hand-provider.yaml"));
+    expectSame(all(consumer), byHand("by-hand-consumer.yaml"));
+  });
+
+  it("gives the same objects as YAML, Secrets apart and secret", async () => {
+    const outputs = await render(DECLARATIVE);
+    for (const side of [outputs.consumer, outputs.provider]) {
+      expect(documents(side?.yaml ?? "")).to.deep.equal(side?.manifests);
+      expect(documents(side?.secretYaml ?? "")).to.deep.equal(side?.secretManifests);
+      expect(side?.yaml).to.not.match(/privateKey|kubeconfig:/);
+    }
+    expect(secretPathsOf(renderManifests.outputs, outputs)).to.deep.equal([
+      ["consumer", "secretManifests"],
+      ["consumer", "secretYaml"],
+      ["provider", "secretManifests"],
+      ["provider", "secretYaml"],
+    ]);
+  });
+
+  it("names objects as the resources do where no names are given, and lets the agents make the keys", async () => {
+    const strip = (side: typeof DECLARATIVE.consumer | typeof DECLARATIVE.provider) => ({
+      clusterId: side.clusterId,
+      podCIDRs: side.podCIDRs,
+      keys: { publicKey: side.keys.publicKey },
+    });
+    const { consumer, provider } = await render({
+      ...DECLARATIVE,
+      consumer: strip(DECLARATIVE.consumer),
+      provider: strip(DECLARATIVE.provider),
+      resourceSlices: [{}],
+    });
+    const names = (side: RenderOutputs["consumer"]) =>
+      all(side).map(({ kind, metadata }) => `${kind} ${metadata?.name}`);
+    expect(names(consumer)).to.have.members([
+      "Namespace liqo-tenant-provider",
+      "Configuration provider",
+      "PublicKey provider",
+      "GatewayClient provider",
+      "Secret kubeconfig-controlplane-provider",
+      "ResourceSlice provider",
+      "NamespaceOffloading offloading",
+    ]);
+    expect(names(provider)).to.include.members(["GatewayServer consumer", "Tenant consumer"]);
+    const server = all(provider).find(({ kind }) => kind === "GatewayServer") as { spec?: object } | undefined;
+    expect(server?.spec).to.not.have.property("secretRef");
+  });
+
+  it("says what is not known yet, and where to find it", async () => {
+    const { consumer, provider, notes } = await render({
+      consumer: { clusterId: "a", podCIDRs: ["10.1.0.0/16"] },
+      provider: { clusterId: "b", podCIDRs: ["10.2.0.0/16"] },
+      networkLink: { gatewayServerLocation: "Consumer" },
+      authentication: { inBand: true },
+      resourceSlices: [{ cordoned: true }],
+    });
+    expect(all(consumer).map(({ kind }) => kind)).to.have.members([
+      "Namespace",
+      "Configuration",
+      "GatewayServer",
+      "ResourceSlice",
+    ]);
+    expect(all(provider).map(({ kind }) => kind)).to.have.members(["Namespace", "Configuration", "Secret"]);
+    expect(notes.join("\n"))
+      .to.match(/provider: the GatewayClient is left out.*networkLink\.endpoint/)
+      .and.match(/consumer: the PublicKey is left out.*provider\.keys/)
+      .and.match(/provider: the PublicKey is left out.*consumer\.keys/)
+      .and.match(/proxyURL/)
+      .and.match(/provider: the Tenant is left out.*handshake/)
+      .and.match(/nonce signed is left out.*liqo-tenant-a\/liqo-nonce/)
+      .and.match(/Identity is left out.*authParams/)
+      .and.match(/kubectl annotate resourceslice -n liqo-tenant-a b liqo.io\/cordon=true/);
+  });
+
+  it("renders each step of a handshake once it is known", async () => {
+    const handshake = {
+      nonce: "bg==",
+      publicKey: "cA==",
+      csr: "Yw==",
+      signature: "cw==",
+      authParams: { signedCRT: "eA==", apiServer: "https://10.0.0.1:6443" },
+    };
+    const { consumer, provider, notes } = await render({
+      consumer: { clusterId: "a" },
+      provider: { clusterId: "b" },
+      authentication: { handshake, tenantCondition: "Cordoned" },
+    });
+    expect(notes).to.deep.equal([]);
+    const find = (side: RenderOutputs["consumer"], kind: string) =>
+      all(side).find((one) => one.kind === kind) as { spec?: unknown; data?: unknown } | undefined;
+    expect(find(provider, "Tenant")?.spec).to.deep.equal({
+      clusterID: "a",
+      publicKey: "cA==",
+      csr: "Yw==",
+      signature: "cw==",
+      tenantCondition: "Cordoned",
+    });
+    expect(find(consumer, "Secret")?.data).to.deep.equal({ nonce: "bg==" });
+    expect(find(consumer, "Identity")?.spec).to.deep.equal({
+      clusterID: "b",
+      type: "ControlPlane",
+      namespace: "liqo-tenant-a",
+      authParams: handshake.authParams,
+    });
+  });
+
+  it("renders an installation as the Agent applies it", async () => {
+    const agent = { podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16", imagePullSecrets: ["pull"] };
+    const { consumer } = await render({ consumer: { clusterId: "a", agent } });
+    const inputs = agentInputs.parse({ clusterId: "a", ...agent });
+    const applied = agentManifests(
+      installInputs(inputs, { podCIDRs: agent.podCIDRs, serviceCIDR: agent.serviceCIDR, apiServerAddress: "" }),
+    );
+    expect(consumer?.manifests).to.deep.equal(JSON.parse(JSON.stringify(applied)));
+    expect(documents(consumer?.yaml ?? "")).to.deep.equal(consumer?.manifests);
+  });
+
+  for (const [what, given, message] of [
+    ["nothing to render for", {}, /^consumer, provider: give at least one/],
+    [
+      "one cluster of a link",
+      { consumer: { clusterId: "a" }, networkLink: {} },
+      /^provider: is needed for networkLink/,
+    ],
+    ["no ID", { consumer: {} }, /^consumer\.clusterId: is needed, as no cluster is given/],
+    ["one ID twice", { consumer: { clusterId: "a" }, provider: { clusterId: "a" } }, /both are "a"/],
+    [
+      "no ranges",
+      { consumer: { clusterId: "a" }, provider: { clusterId: "b" }, networkLink: {} },
+      /^provider\.podCIDRs: is needed for the consumer's Configuration/,
+    ],
+    ["an agent without ranges", { consumer: { clusterId: "a", agent: {} } }, /^consumer\.agent\.podCIDRs: is needed/],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      const error = await render(given).then(
+        () => undefined,
+        (reason: unknown) => reason as Error,
+      );
+      expect(error?.message).to.match(message);
+    });
+  }
+
+  it("reports wrong values by their path, and no key in the message", () => {
+    const failures = new FailureList();
+    const wrong = {
+      consumer: { clusterId: "A!", keys: { publicKey: "short", privateKey: "my-private-key" } },
+      networkLink: { mtu: 10, gatewayServer: { type: "Ingress" } },
+      authentication: { handshake: { nonce: "%" } },
+    };
+    validateProperties(renderManifests.inputs, wrong, failures);
+    expect(failures.toString())
+      .to.match(/consumer\.clusterId: "A!" is not a cluster ID/)
+      .and.match(/consumer\.keys\.publicKey: must be the 32 bytes/)
+      .and.match(/consumer\.keys\.privateKey: must be the 32 bytes/)
+      .and.match(/networkLink\.mtu: must be at least 1280, not 10/)
+      .and.match(/networkLink\.gatewayServer\.type: must be one of LoadBalancer/)
+      .and.match(/authentication\.handshake\.nonce: must be base64/)
+      .and.not.match(/my-private-key/);
+  });
+});
