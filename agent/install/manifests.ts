@@ -8,6 +8,7 @@ import { networkManifests, gatewayTemplateManifests } from "./network-templates.
 import { clusterRoleBindingManifests, clusterRoleManifests, peeringUserRoleManifest } from "./roles.js";
 import { hasProxy, proxyDeployment, proxyService } from "./proxy.js";
 import { liqoRuntimeClass, virtualKubeletTemplate } from "./virtual-kubelet-template.js";
+import { storageManifests } from "./storage.js";
 import { webhookManifests } from "./webhook-manifests.js";
 import { controllerDeployment, fabricDaemonSet } from "./workloads.js";
 
@@ -23,6 +24,7 @@ export function agentManifests(inputs: InstallInputs): KubeObject[] {
     ...clusterRoleBindingManifests(inputs),
     clusterIDManifest(inputs),
     liqoRuntimeClass(),
+    ...storageManifests(inputs),
     ...(inputs.networkingEnabled ? [...networkManifests(inputs), ...gatewayTemplateManifests(inputs)] : []),
     virtualKubeletTemplate(inputs),
     service,

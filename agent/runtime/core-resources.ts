@@ -4,6 +4,7 @@ import type {
   Event,
   Namespace,
   Node,
+  PersistentVolume,
   PersistentVolumeClaim,
   Pod,
   Secret,
@@ -43,6 +44,7 @@ export const ConfigMapResource = core<ConfigMap>("ConfigMap", "configmaps");
 export const EventResource = core<Event>("Event", "events");
 export const NamespaceResource = core<Namespace>("Namespace", "namespaces", false);
 export const NodeResource = core<Node>("Node", "nodes", false);
+export const PersistentVolumeResource = core<PersistentVolume>("PersistentVolume", "persistentvolumes", false);
 export const PersistentVolumeClaimResource = core<PersistentVolumeClaim>(
   "PersistentVolumeClaim",
   "persistentvolumeclaims",

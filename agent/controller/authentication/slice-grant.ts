@@ -8,9 +8,8 @@ import {
 } from "../../api/index.js";
 import { findCondition, kubeTime } from "../../runtime/index.js";
 import type { StorageClass } from "kubernetes-types/storage/v1";
+import { isDefaultClass, isVirtualClass } from "../../storage/virtual-claim.js";
 import type { ControllerConfig } from "../context.js";
-
-const DEFAULT_CLASS_ANNOTATION = "storageclass.kubernetes.io/is-default-class";
 
 export interface ConditionValue {
   type: ResourceSliceConditionType;
@@ -95,11 +94,10 @@ function grant(
 
 function offerStorageClasses(config: ControllerConfig, classes: StorageClass[]): StorageClassOffer[] {
   if (!config.storageEnabled) return [];
-  const isDefault = ({ metadata }: StorageClass): boolean =>
-    config.realStorageClass
-      ? metadata?.name === config.realStorageClass
-      : metadata?.annotations?.[DEFAULT_CLASS_ANNOTATION] === "true";
+  const isDefault = (storageClass: StorageClass): boolean =>
+    config.realStorageClass ? storageClass.metadata?.name === config.realStorageClass : isDefaultClass(storageClass);
   return classes
+    .filter((storageClass) => !isVirtualClass(storageClass))
     .map((storageClass) => ({
       storageClassName: storageClass.metadata?.name ?? "",
       ...(isDefault(storageClass) ? { default: true } : {}),

@@ -3,6 +3,8 @@ import { deadNodePodsController } from "./dead-node-pods-controller.js";
 import { earlyPodsController } from "./early-pods-controller.js";
 import { namespaceMapController } from "./namespace-map/controller.js";
 import { namespaceOffloadingController } from "./namespace-offloading/controller.js";
+import { localClaimController } from "./storage/local-claim-controller.js";
+import { releasedVolumeController } from "./storage/released-volume-controller.js";
 import { remoteUnavailableController } from "./remote-unavailable-controller.js";
 import { shadowEndpointSliceController } from "./shadow-endpoint-slice/controller.js";
 import { shadowPodController } from "./shadow-pod/controller.js";
@@ -10,7 +12,8 @@ import { virtualNodeController } from "./virtual-node/controller.js";
 import { virtualNodeCreator } from "./virtual-node-creator.js";
 
 /**
- * Virtual nodes and offloading. On the consumer: virtual nodes from accepted slices, namespaces extended over them. On the provider: the
+ * Virtual nodes and offloading. On the consumer: virtual nodes from accepted slices, namespaces extended over them, volumes of claims that any
+ * cluster may hold. On the provider: the
  * namespaces, pods and endpoints that consumers ask for. The virtual node's own work is a process of its own.
  */
 export const setupOffloading: AreaSetup = (context) => [
@@ -23,4 +26,6 @@ export const setupOffloading: AreaSetup = (context) => [
   deadNodePodsController(context),
   shadowEndpointSliceController(context),
   remoteUnavailableController(context),
+  ...(context.config.storageEnabled ? [localClaimController(context)] : []),
+  releasedVolumeController(context),
 ];

@@ -81,8 +81,19 @@ export const OFFLOADING_CONTROLLER_RULES: PolicyRule[] = [
     verbs: [...READ, "create", "patch", "delete"],
   },
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices/restricted"], verbs: ["create"] },
+  // Claims whose data may be in any cluster: given back to the scheduler, and told their size.
+  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: [...READ, "patch"] },
+  { apiGroups: [""], resources: ["persistentvolumeclaims/status"], verbs: ["patch"] },
+  // Their volumes.
+  { apiGroups: [""], resources: ["persistentvolumes"], verbs: [...READ, "create", "patch", "delete"] },
+  { apiGroups: ["storage.k8s.io"], resources: ["storageclasses"], verbs: READ },
   // What happened, on the objects that people look at.
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+];
+
+/** Of the controller in the storage namespace alone: claims for the data of this cluster's own nodes. */
+export const STORAGE_NAMESPACE_RULES: PolicyRule[] = [
+  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["create", "patch", "delete"] },
 ];
 
 /** What the webhooks use, cluster-wide. */

@@ -17,6 +17,11 @@ export const VIRTUAL_KUBELET_LOCAL_RULES: PolicyRule[] = [
   { apiGroups: [""], resources: ["configmaps", "secrets", "services"], verbs: READ },
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: READ },
   { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: READ },
+  // Claims whose data is with the provider: reflected, given back to the scheduler, told their size; and their volumes, which the controller deletes.
+  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: [...READ, "patch"] },
+  { apiGroups: [""], resources: ["persistentvolumeclaims/status"], verbs: ["patch"] },
+  { apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get", "create", "patch"] },
+  { apiGroups: ["storage.k8s.io"], resources: ["storageclasses"], verbs: ["get"] },
   // The provider's events come back; own events are written.
   { apiGroups: [""], resources: ["events"], verbs: ["get", "create", "patch", "delete"] },
   // Offloaded pods get tokens of their own accounts.

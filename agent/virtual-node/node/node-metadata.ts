@@ -29,8 +29,7 @@ export function desiredNodeMetadata(config: VirtualNodeConfig, virtualNode: Virt
       type: "virtual-kubelet",
       "node.kubernetes.io/exclude-from-external-load-balancers": "true",
       "alpha.service-controller.kubernetes.io/exclude-balancer": "true",
-      // Persistent volume claims are not reflected yet.
-      [Labels.storageAvailable]: "false",
+      [Labels.storageAvailable]: String((spec.storageClasses ?? []).length > 0),
       ...config.nodeExtraLabels,
       ...spec.labels,
       "kubernetes.io/hostname": config.nodeName,

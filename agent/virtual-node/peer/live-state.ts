@@ -104,6 +104,10 @@ export class LiveState {
     return this.apiServerIPs.list().flatMap((ip) => ip.status?.ip ?? []);
   }
 
+  get storageClass(): string | undefined {
+    return preferred(this.virtualNode?.spec.storageClasses)?.storageClassName;
+  }
+
   get ingressClass(): string | undefined {
     return preferred(this.virtualNode?.spec.ingressClasses)?.ingressClassName;
   }

@@ -10,6 +10,7 @@ export const EVENT_KINDS: ReadonlySet<string> = new Set([
   "EndpointSlice",
   "Ingress",
   "Service",
+  "PersistentVolumeClaim",
   "Pod",
   ShadowPodResource.kind,
 ]);

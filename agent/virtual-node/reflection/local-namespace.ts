@@ -1,4 +1,4 @@
-import type { Node, ConfigMap, Secret, Service } from "kubernetes-types/core/v1";
+import type { Node, ConfigMap, PersistentVolumeClaim, Secret, Service } from "kubernetes-types/core/v1";
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import type { Ingress } from "kubernetes-types/networking/v1";
 import { IPResource, type IP } from "../../api/index.js";
@@ -7,6 +7,7 @@ import {
   EndpointSliceResource,
   Informer,
   IngressResource,
+  PersistentVolumeClaimResource,
   SecretResource,
   ServiceResource,
   type KubeObject,
@@ -20,6 +21,7 @@ export interface LocalNamespace {
   ingresses: Informer<Ingress>;
   configMaps: Informer<ConfigMap>;
   secrets: Informer<Secret>;
+  claims: Informer<PersistentVolumeClaim>;
   ips: Informer<IP>;
   /** Of the whole cluster. */
   nodes: Informer<Node>;
@@ -40,6 +42,7 @@ export function watchLocalNamespace(
       ...options,
       trim: ({ type, ...secret }) => ({ ...metadataOnly(secret), type }),
     }),
+    claims: new Informer(local, PersistentVolumeClaimResource, options),
     ips: new Informer(local, IPResource, options),
     nodes,
   };

@@ -7,6 +7,7 @@ import { configMapKind } from "./config-map.js";
 import { endpointSliceKind } from "./endpoint-slice.js";
 import { ingressKind } from "./ingress.js";
 import { ownInformers, watchLocalNamespace, type LocalNamespace } from "./local-namespace.js";
+import { persistentVolumeClaimKind } from "./persistent-volume-claim.js";
 import type { ReflectedKind, ReflectionScope } from "./reflected-kind.js";
 import { Reflector } from "./reflector.js";
 import { secretKind } from "./secret.js";
@@ -21,25 +22,28 @@ interface Entry {
 }
 
 /**
- * Reflects Services, EndpointSlices, Ingresses, ConfigMaps and Secrets of offloaded namespaces to the provider. One virtual node
+ * Reflects Services, EndpointSlices, Ingresses, ConfigMaps, Secrets and PersistentVolumeClaims of offloaded namespaces to the provider. One virtual node
  * per provider does this: the one that holds the lease.
  */
 export class NamespaceReflection {
   private readonly nodes: Informer<Node>;
   private readonly entries: Entry[];
   private readonly slices: Entry;
+  private readonly claims: Entry;
   private readonly namespaces = new Map<string, LocalNamespace>();
 
   constructor(private readonly context: VirtualNodeContext) {
     const { local, logger } = context;
     this.nodes = new Informer(local, NodeResource, { trim: clusterLabelOnly, logger });
     this.slices = this.entry(endpointSliceKind, ({ endpointSlices }) => endpointSlices);
+    this.claims = this.entry(persistentVolumeClaimKind, ({ claims }) => claims);
     this.entries = [
       this.entry(serviceKind, ({ services }) => services),
       this.slices,
       this.entry(ingressKind, ({ ingresses }) => ingresses),
       this.entry(configMapKind, ({ configMaps }) => configMaps),
       this.entry(secretKind, ({ secrets }) => secrets),
+      this.claims,
     ];
     this.nodes.onEvent((event) => {
       if (
@@ -48,6 +52,8 @@ export class NamespaceReflection {
       )
         return;
       this.slices.enqueueAll();
+      // A claim may name a node before the node is known here.
+      this.claims.enqueueAll();
     });
     // Classes and what is not to be reflected.
     context.state.virtualNodes.onEvent(() => this.enqueueAll());
@@ -108,6 +114,8 @@ export class NamespaceReflection {
         return local?.configMaps.find(pair.local, remoteName);
       case "Secret":
         return local?.secrets.find(pair.local, remoteName);
+      case "PersistentVolumeClaim":
+        return local?.claims.find(pair.local, remoteName);
       default:
         return undefined;
     }

@@ -13,18 +13,25 @@ export interface ReflectionScope {
   logger: Logger;
 }
 
+/** Whether there is to be a copy; "leave": that cannot be told now, and all stays as it is. */
+export type Verdict = boolean | "leave";
+
 /** How one kind of the consumer's objects becomes one of the provider's. */
 export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
   /** As arguments call it: "service", "configmap", … */
   name: string;
   local: ResourceType<L>;
   remote: ResourceType<R>;
-  /** Whether the object is to be at the provider at all. Throws when its annotations contradict each other. */
-  accepts(object: L, scope: ReflectionScope): boolean;
-  /** Everything of the remote object but its name, namespace and standard metadata; may add labels and change annotations. */
-  forge(object: L, scope: ReflectionScope): Omit<R, "apiVersion" | "kind" | "metadata">;
+  /** Whether the object is to be at the provider at all. Throws when its annotations contradict each other, or the object cannot be carried. */
+  accepts(object: L, scope: ReflectionScope, present: R | undefined): Verdict | Promise<Verdict>;
+  /** Everything of the remote object but its name, namespace and standard metadata. `present` is the copy that is there. */
+  forge(object: L, scope: ReflectionScope, present?: R): Omit<R, "apiVersion" | "kind" | "metadata">;
   /** Changes to the labels and annotations that all reflected objects get. */
-  metadata?(metadata: { labels: Record<string, string>; annotations: Record<string, string> }): void;
+  metadata?(metadata: { labels: Record<string, string>; annotations: Record<string, string> }, object: L): void;
+  /** What remains to be done in the consumer's cluster once the copy is as it should be. */
+  reflected?(object: L, copy: R, scope: ReflectionScope): Promise<void>;
+  /** Whether copies are kept as a whole: by default their metadata is enough. */
+  keepsWhole?: boolean;
   /** Default: the same name. */
   remoteName?(name: string, scope: ReflectionScope): string;
   localName?(name: string, scope: ReflectionScope): string;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   Controller,
   Informer,
+  KubeError,
   TerminalError,
   isDeleting,
   isInvalid,
@@ -14,7 +15,7 @@ import {
 import { REFLECTION_FIELD_MANAGER, type VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
 import { metadataOnly } from "./local-namespace.js";
-import type { ReflectedKind, ReflectionScope } from "./reflected-kind.js";
+import type { ReflectedKind, ReflectionScope, Verdict } from "./reflected-kind.js";
 import { isReflected, reflectedMetadata, reflectionSelector, type Reflection } from "./reflected-metadata.js";
 
 interface Entry<L extends KubeObject, R extends KubeObject> {
@@ -64,7 +65,7 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     const remote = new Informer(client, this.kind.remote, {
       namespace: pair.remote,
       labelSelector: reflectionSelector(this.reflection),
-      trim: metadataOnly,
+      ...(this.kind.keepsWhole ? {} : { trim: metadataOnly }),
       logger,
     });
     this.entries.set(pair.local, { scope, local, remote });
@@ -107,44 +108,61 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     const object = entry.local.find(namespace, name);
     const remoteName = this.kind.remoteName?.(name, entry.scope) ?? name;
     const present = entry.remote.find(entry.scope.pair.remote, remoteName);
-    if (object && this.accepts(object, entry.scope)) return this.write(key, object, remoteName, present, entry);
+    const verdict = object ? await this.accepts(object, entry.scope, present) : false;
+    if (object && verdict === true) return this.reflect(key, object, remoteName, present, entry);
+    if (verdict === "leave") return;
     this.applied.delete(key);
     if (!present || isDeleting(present)) return;
     if (object) this.context.recorder.normal(this.kind.local, object, "ReflectionDisabled", "not reflected any more");
     await this.remove(present);
   }
 
-  private accepts(object: L, scope: ReflectionScope): boolean {
+  private async accepts(object: L, scope: ReflectionScope, present: R | undefined): Promise<Verdict> {
     try {
-      return this.kind.accepts(object, scope);
+      return await this.kind.accepts(object, scope, present);
     } catch (error) {
+      // An API server's answer may be another one the next time.
+      if (error instanceof KubeError) throw error;
       this.context.recorder.warning(this.kind.local, object, "FailedReflection", messageOf(error));
       throw new TerminalError(messageOf(error));
     }
   }
 
+  private async reflect(
+    key: string,
+    object: L,
+    remoteName: string,
+    present: R | undefined,
+    entry: Entry<L, R>,
+  ): Promise<void> {
+    const copy = await this.write(key, object, remoteName, present, entry);
+    if (copy) await this.kind.reflected?.(object, copy, entry.scope);
+  }
+
+  /** The copy as it now is; undefined if its original has gone meanwhile. */
   private async write(
     key: string,
     object: L,
     remoteName: string,
     present: R | undefined,
     { scope, remote }: Entry<L, R>,
-  ): Promise<void> {
+  ): Promise<R | undefined> {
     const id = { name: remoteName, namespace: scope.pair.remote };
-    const desired = { metadata: { ...id, ...this.metadataOf(object) }, ...this.kind.forge(object, scope) };
+    const desired = { metadata: { ...id, ...this.metadataOf(object) }, ...this.kind.forge(object, scope, present) };
     const fingerprint = fingerprintOf(this.kind.fetch ? object.metadata?.resourceVersion : "", desired);
-    if (present && this.applied.get(key) === `${fingerprint}@${present.metadata?.resourceVersion}`) return;
+    if (present && this.applied.get(key) === `${fingerprint}@${present.metadata?.resourceVersion}`) return present;
     if (!present) await this.refuseForeign(object, id);
     const complete = this.kind.fetch ? await this.complete(object, desired, scope) : desired;
-    if (!complete) return;
+    if (!complete) return undefined;
     const result = await this.apply(object, complete as DeepPartial<R>, present);
     this.applied.set(key, `${fingerprint}@${result.metadata?.resourceVersion}`);
     remote.observe(result);
+    return result;
   }
 
   private metadataOf(object: L): { labels: Record<string, string>; annotations: Record<string, string> } {
     const metadata = reflectedMetadata(object.metadata, this.reflection, this.context.state.offloadingPatch);
-    this.kind.metadata?.(metadata);
+    this.kind.metadata?.(metadata, object);
     return metadata;
   }
 

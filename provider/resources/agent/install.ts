@@ -12,6 +12,7 @@ import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import type { KubeObject } from "../../../agent/runtime/resource-type.js";
 import { applyManifests, identityOf } from "./apply.js";
 import { forEachParallel } from "./parallel.js";
+import { holdsData } from "./storage-namespace.js";
 import { waitUntilReady } from "./ready.js";
 import type { WaitContext } from "./waiting.js";
 
@@ -40,9 +41,14 @@ async function asTenantOf({ client, signal }: WaitContext, manifests: KubeObject
   );
 }
 
-async function prune({ client, signal }: WaitContext, before: KubeObject[], now: KubeObject[]): Promise<void> {
+async function prune(context: WaitContext, before: KubeObject[], now: KubeObject[]): Promise<void> {
+  const { client, signal } = context;
   const kept = new Set(now.map(identityOf));
-  const stale = before.filter((object) => !kept.has(identityOf(object)));
+  const unwanted = before.filter((object) => !kept.has(identityOf(object)));
+  const isStorage = ({ kind, metadata }: KubeObject): boolean =>
+    kind === "Namespace" && metadata?.name === Names.storageNamespace;
+  const staysForData = unwanted.some(isStorage) && (await holdsData(context));
+  const stale = staysForData ? unwanted.filter((object) => !isStorage(object)) : unwanted;
   await forEachParallel(stale, 8, async (object) => {
     try {
       const { name = "", namespace } = object.metadata ?? {};

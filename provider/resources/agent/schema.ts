@@ -81,14 +81,14 @@ export const agentInputs = z.object({
         Hard: "Requests of CPU and memory, and limits equal to the requests.",
       },
     }),
-  storageEnabled: z
-    .boolean()
-    .default(true)
-    .meta({ description: "Whether storage classes are offered to consumers. Default: true." }),
-  realStorageClass: z
-    .string()
-    .default("")
-    .meta({ description: "The class that claims of offloaded pods get. Default: the cluster's default class." }),
+  storageEnabled: z.boolean().default(true).meta({
+    description:
+      "Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.",
+  }),
+  realStorageClass: z.string().default("").meta({
+    description:
+      "The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.",
+  }),
   ingressClasses: z
     .array(z.string())
     .default([])

@@ -17,6 +17,7 @@ import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import { describeObject, keyOf, type KubeObject, type ResourceType } from "../../../agent/runtime/resource-type.js";
 import { forEachParallel } from "./parallel.js";
 import { remainingPeerings } from "./peerings.js";
+import { holdsData } from "./storage-namespace.js";
 import { pause, waitForObjects, type WaitContext } from "./waiting.js";
 
 const PARALLEL = 12;
@@ -51,7 +52,7 @@ export async function uninstall(context: UninstallContext, inputs: InstallInputs
   const rest = manifests.filter(({ kind }) => ![...first, "Namespace"].includes(kind ?? ""));
   await remove(context, rest);
   await removeRuntimeObjects(context, inputs.namespace);
-  await removeNamespace(context, inputs.namespace);
+  await Promise.all([removeNamespace(context, inputs.namespace), removeStorageNamespace(context)]);
 }
 
 async function refuseWhilePeered(context: UninstallContext, clusterId: string): Promise<void> {
@@ -199,6 +200,10 @@ async function removeNamespace(context: WaitContext, name: string): Promise<void
   if (namespace?.metadata?.labels?.[Labels.appManagedBy] !== InstallNames.manager) return;
   context.status(`waiting for namespace ${name} to go`);
   await remove(context, [{ apiVersion: "v1", kind: "Namespace", metadata: { name } }]);
+}
+
+async function removeStorageNamespace(context: WaitContext): Promise<void> {
+  if (!(await holdsData(context))) await removeNamespace(context, Names.storageNamespace);
 }
 
 function nameOf(object: KubeObject): { name: string; namespace?: string } {

@@ -6,7 +6,11 @@ import { setupOffloading } from "../../../agent/controller/offloading/index.js";
 import { startWebhooks } from "../../../agent/controller/webhooks/index.js";
 import { Names } from "../../../agent/api/index.js";
 import { CONTROLLER_PROCESS_RULES } from "../../../agent/install/rbac/controller.js";
-import { OFFLOADING_CONTROLLER_RULES, WEBHOOK_RULES } from "../../../agent/install/rbac/offloading.js";
+import {
+  OFFLOADING_CONTROLLER_RULES,
+  STORAGE_NAMESPACE_RULES,
+  WEBHOOK_RULES,
+} from "../../../agent/install/rbac/offloading.js";
 import { webhookManifests } from "../../../agent/install/webhook-manifests.js";
 import {
   ClusterRoleBindingResource,
@@ -15,6 +19,8 @@ import {
   KubeClient,
   MutatingWebhookConfigurationResource,
   NamespaceResource,
+  RoleBindingResource,
+  RoleResource,
   SharedInformers,
   ValidatingWebhookConfigurationResource,
   type KubeObject,
@@ -40,6 +46,7 @@ export async function startController(
   options: { webhooks?: boolean } = {},
 ): Promise<RunningController> {
   await grantRights(server.client);
+  await grantStorageRights(server.client);
   const client = KubeClient.fromText(await server.kubeconfigFor(CONTROLLER_USER));
   const logger = pino(
     { level: process.env["LOG_LEVEL"] ?? "silent" },
@@ -86,6 +93,19 @@ async function grantRights(admin: KubeClient): Promise<void> {
     subjects: [{ apiGroup, kind: "User", name: CONTROLLER_USER }],
   };
   await admin.apply(ClusterRoleBindingResource, binding, by);
+}
+
+async function grantStorageRights(admin: KubeClient): Promise<void> {
+  const metadata = { name: CONTROLLER_USER, namespace: Names.storageNamespace };
+  await ensureNamespace(admin, Names.storageNamespace);
+  await admin.apply(RoleResource, { metadata, rules: STORAGE_NAMESPACE_RULES }, { fieldManager: "test" });
+  const apiGroup = "rbac.authorization.k8s.io";
+  const binding = {
+    metadata,
+    roleRef: { apiGroup, kind: "Role", name: CONTROLLER_USER },
+    subjects: [{ apiGroup, kind: "User", name: CONTROLLER_USER }],
+  };
+  await admin.apply(RoleBindingResource, binding, { fieldManager: "test" });
 }
 
 /** Has the API server ask the webhooks at a port of this machine, once it can trust them. */

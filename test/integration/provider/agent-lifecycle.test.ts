@@ -2,7 +2,12 @@ import { setMaxListeners } from "node:events";
 import { expect } from "chai";
 import { NamespaceOffloadingResource, NetworkResource } from "../../../agent/api/index.js";
 import { agentManifests, type InstallInputs } from "../../../agent/install/index.js";
-import { ClusterRoleBindingResource, NamespaceResource, type KubeClient } from "../../../agent/runtime/index.js";
+import {
+  ClusterRoleBindingResource,
+  NamespaceResource,
+  PersistentVolumeClaimResource,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
 import { applyManifests } from "../../../provider/resources/agent/apply.js";
 import { detectRanges } from "../../../provider/resources/agent/detect.js";
 import { findInstallation } from "../../../provider/resources/agent/existing.js";
@@ -99,12 +104,31 @@ describe("provider: an agent's objects", function () {
 
   it("leave a namespace that was there before", async () => {
     await client.create(NamespaceResource, { metadata: { name: "liqo", labels: { own: "yes" } } });
-    const own = agentManifests(inputs).filter(({ kind }) => kind !== "Namespace");
+    const own = agentManifests(inputs).filter(
+      ({ kind, metadata }) => kind !== "Namespace" || metadata?.name !== "liqo",
+    );
     await applyManifests(context(), own);
     await remove(true);
     const namespace = await client.get(NamespaceResource, { name: "liqo" });
     expect(namespace?.metadata?.labels).to.include({ own: "yes" });
     expect(namespace?.metadata?.deletionTimestamp).to.equal(undefined);
+  });
+
+  it("leave the storage namespace while there is data in it", async () => {
+    const namespace = "liqo-storage";
+    await applyManifests(context(), agentManifests(inputs));
+    const claim = { name: "data", namespace };
+    await client.create(PersistentVolumeClaimResource, {
+      metadata: claim,
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    });
+    await remove(true);
+    expect((await client.get(NamespaceResource, { name: namespace }))?.status?.phase).to.equal("Active");
+    await client.mergePatch(PersistentVolumeClaimResource, claim, { metadata: { finalizers: null } });
+    await client.delete(PersistentVolumeClaimResource, claim);
+    await applyManifests(context(), agentManifests(inputs));
+    await remove(true);
+    expect(await client.get(NamespaceResource, { name: namespace })).to.equal(undefined);
   });
 
   it("know the ranges that the cluster tells", async () => {

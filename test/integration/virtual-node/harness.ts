@@ -41,10 +41,20 @@ export interface Harness {
   stop(): Promise<void>;
 }
 
-export async function startHarness(): Promise<Harness> {
+/** Further controllers of Kubernetes to run, by their names on the controller manager's command line. */
+export interface HarnessOptions {
+  consumerControllers?: string[];
+  providerControllers?: string[];
+}
+
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const { consumerControllers = [], providerControllers = [] } = options;
   const [consumer, provider] = await Promise.all([
-    startApiServer({ name: "consumer", controllers: ["certificatesigningrequest-signing-controller"] }),
-    startApiServer({ name: "provider", controllers: ["garbage-collector-controller"] }),
+    startApiServer({
+      name: "consumer",
+      controllers: ["certificatesigningrequest-signing-controller", ...consumerControllers],
+    }),
+    startApiServer({ name: "provider", controllers: ["garbage-collector-controller", ...providerControllers] }),
   ]);
   await Promise.all([prepareConsumer(consumer, provider), prepareProvider(provider)]);
   const account = await consumer.kubeconfigFor(`system:serviceaccount:${TENANT}:vk-${NODE}`, [

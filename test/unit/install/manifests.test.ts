@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1";
+import type { Namespace } from "kubernetes-types/core/v1";
+import type { StorageClass } from "kubernetes-types/storage/v1";
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from "kubernetes-types/rbac/v1";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import { agentManifests, resourceTypeOf, type InstallInputs } from "../../../agent/install/index.js";
@@ -151,5 +153,24 @@ describe("the manifests of an installation", () => {
       const rules = role.rules ?? [];
       expect(rules.filter(wild), role.metadata?.name).to.deep.equal([]);
     }
+  });
+
+  it("have the storage class and its namespace where storage is enabled, and may make claims in that namespace alone", () => {
+    expect(find<StorageClass>("StorageClass", "liqo")).to.include({
+      provisioner: "liqo.io/storage",
+      volumeBindingMode: "WaitForFirstConsumer",
+    });
+    expect(find<Namespace>("Namespace", "liqo-storage").metadata?.labels).to.include({
+      "liqo.io/storage-provisioner": "true",
+    });
+    const makes = ({ resources, verbs }: PolicyRule): boolean =>
+      resources?.includes("persistentvolumeclaims") === true && verbs.includes("create");
+    expect(find<ClusterRole>("ClusterRole", "liqo-controller-manager").rules?.some(makes)).to.equal(false);
+    expect(
+      manifests.filter(({ kind, metadata }) => kind === "Role" && metadata?.namespace === "liqo-storage"),
+    ).to.have.length(1);
+    const without = agentManifests({ ...INPUTS, storageEnabled: false });
+    expect(without.filter(({ kind }) => kind === "StorageClass")).to.deep.equal([]);
+    expect(without.filter(({ metadata }) => metadata?.namespace === "liqo-storage")).to.deep.equal([]);
   });
 });

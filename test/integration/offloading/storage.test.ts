@@ -1,0 +1,210 @@
+import { expect } from "chai";
+import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1";
+import { Labels } from "../../../agent/api/index.js";
+import {
+  EventResource,
+  NodeResource,
+  PersistentVolumeClaimResource,
+  PersistentVolumeResource,
+  StorageClassResource,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
+
+const NAMESPACE = "shop";
+const STORAGE = "liqo-storage";
+const SELECTED_NODE = "volume.kubernetes.io/selected-node";
+const DISK = { csi: { driver: "disks.example.com", volumeHandle: "disk-1" } };
+
+/** Claims of class liqo whose first pod was given one of the cluster's own nodes: the test plays scheduler and the real class's provisioner. */
+describe("claims with their data in the own cluster", function () {
+  this.timeout(120_000);
+  let server: ApiServer;
+  let client: KubeClient;
+  let controller: RunningController;
+
+  const claimOf = (name: string, namespace = NAMESPACE): Promise<PersistentVolumeClaim | undefined> =>
+    client.get(PersistentVolumeClaimResource, { name, namespace });
+  const storageClass = (name: string, provisioner: string, annotations = {}): Promise<unknown> =>
+    client.create(StorageClassResource, {
+      metadata: { name, annotations },
+      provisioner,
+      volumeBindingMode: "WaitForFirstConsumer",
+      allowVolumeExpansion: true,
+    });
+  const makeClaim = async (name: string, node: string, storageClassName = "liqo"): Promise<PersistentVolumeClaim> => {
+    await client.create(PersistentVolumeClaimResource, {
+      metadata: { name, namespace: NAMESPACE },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, storageClassName },
+    });
+    // As the scheduler does, once there is a pod.
+    const metadata = { annotations: { [SELECTED_NODE]: node } };
+    return client.mergePatch(PersistentVolumeClaimResource, { name, namespace: NAMESPACE }, { metadata });
+  };
+  const realOf = ({ metadata }: PersistentVolumeClaim): Promise<PersistentVolumeClaim> =>
+    eventually(`the real claim of ${metadata?.name}`, () => claimOf(metadata?.uid ?? "", STORAGE));
+  /** As the provisioner of the real class does. */
+  const provisionReal = (real: PersistentVolumeClaim): Promise<PersistentVolume> => {
+    const { name, namespace, uid } = real.metadata ?? {};
+    return client.create(PersistentVolumeResource, {
+      metadata: { name: `disk-${uid}`, annotations: { "pv.kubernetes.io/provisioned-by": "disks.example.com" } },
+      spec: {
+        ...DISK,
+        capacity: { storage: "2Gi" },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "disks",
+        persistentVolumeReclaimPolicy: "Delete",
+        claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", name, namespace, uid },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: ["a"] }] }],
+          },
+        },
+      },
+    });
+  };
+  const bound = (name: string): Promise<PersistentVolumeClaim> =>
+    eventually(`${name} bound`, async () => {
+      const claim = await claimOf(name);
+      return claim?.status?.phase === "Bound" ? claim : undefined;
+    });
+  const volumeOf = async ({ spec }: PersistentVolumeClaim): Promise<PersistentVolume> =>
+    (await client.get(PersistentVolumeResource, { name: spec?.volumeName ?? "" }))!;
+
+  before(async () => {
+    server = await startApiServer({
+      name: "consumer",
+      controllers: [
+        "persistentvolume-binder-controller",
+        "persistentvolumeclaim-protection-controller",
+        "persistentvolume-protection-controller",
+      ],
+    });
+    client = server.client;
+    await ensureNamespace(client, NAMESPACE);
+    await client.create(NodeResource, { metadata: { name: "node-1", labels: { zone: "a" } } });
+    await client.create(NodeResource, { metadata: { name: "provider", labels: { [Labels.type]: "virtual-node" } } });
+    // Also where it is the default, the class liqo is not its own real one.
+    await storageClass("liqo", "liqo.io/storage", { "storageclass.kubernetes.io/is-default-class": "true" });
+    controller = await startController(server, "consumer");
+  });
+
+  after(async () => {
+    await controller?.stop();
+    server?.client.close();
+    await server?.stop();
+  });
+
+  it("are given back to the scheduler while there is no real class, with what to do", async () => {
+    await makeClaim("data", "node-1");
+    const message = await eventually("the event", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.find(({ reason }) => reason === "ReschedulingRequired")?.message;
+    });
+    expect(message).to.contain("has no default storage class: name one as realStorageClass");
+    await eventually("no node chosen", async () => !(await claimOf("data"))?.metadata?.annotations?.[SELECTED_NODE]);
+    await storageClass("disks", "disks.example.com", { "storageclass.kubernetes.io/is-default-class": "true" });
+  });
+
+  it("have a real claim of the default class behind them, for the chosen node, and its volume by another name", async () => {
+    const metadata = { annotations: { [SELECTED_NODE]: "node-1" } };
+    const claim = await client.mergePatch(
+      PersistentVolumeClaimResource,
+      { name: "data", namespace: NAMESPACE },
+      { metadata },
+    );
+    const real = await realOf(claim);
+    expect(real.spec).to.deep.include({ storageClassName: "disks", accessModes: ["ReadWriteOnce"] });
+    expect(real.metadata?.annotations).to.include({ [SELECTED_NODE]: "node-1" });
+    expect(real.metadata?.labels).to.deep.equal({
+      "storage.liqo.io/virtual-pvc-namespace": NAMESPACE,
+      "storage.liqo.io/virtual-pvc-name": "data",
+    });
+    await provisionReal(real);
+    const volume = await volumeOf(await bound("data"));
+    expect(volume.spec).to.deep.include({ capacity: { storage: "2Gi" }, storageClassName: "liqo" });
+    expect(volume.spec?.csi).to.include(DISK.csi);
+    expect(volume.spec?.nodeAffinity?.required?.nodeSelectorTerms).to.deep.equal([
+      {
+        matchExpressions: [
+          { key: "zone", operator: "In", values: ["a"] },
+          { key: Labels.type, operator: "DoesNotExist" },
+        ],
+      },
+    ]);
+  });
+
+  it("grow with the real ones", async () => {
+    const claim = (await claimOf("data"))!;
+    const patch = { spec: { resources: { requests: { storage: "3Gi" } } } };
+    await client.mergePatch(PersistentVolumeClaimResource, { name: "data", namespace: NAMESPACE }, patch);
+    const real = await eventually("3Gi asked for", async () => {
+      const one = await claimOf(claim.metadata?.uid ?? "", STORAGE);
+      return one?.spec?.resources?.requests?.["storage"] === "3Gi" ? one : undefined;
+    });
+    const id = { name: real.metadata?.name ?? "", namespace: STORAGE };
+    const status = { capacity: { storage: "3Gi" } };
+    await client.mergePatch(PersistentVolumeClaimResource, id, { status }, { subresource: "status" });
+    await eventually("3Gi had", async () => (await claimOf("data"))?.status?.capacity?.["storage"] === "3Gi");
+  });
+
+  it("are left to virtual nodes, and other classes to their provisioners", async () => {
+    const claims = [await makeClaim("away", "provider"), await makeClaim("other", "node-1", "disks")];
+    const next = await makeClaim("next", "node-1");
+    await realOf(next);
+    for (const { metadata } of claims) expect(await claimOf(metadata?.uid ?? "", STORAGE)).to.equal(undefined);
+  });
+
+  it("take volume and real claim with them when they are deleted, and no other's volume", async () => {
+    const other = (await claimOf("other"))!;
+    // The names of other provisioners' volumes are made alike.
+    const foreign = { name: `pvc-${other.metadata?.uid}` };
+    const spec = { ...DISK, capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] };
+    await client.create(PersistentVolumeResource, {
+      metadata: foreign,
+      spec: {
+        ...spec,
+        persistentVolumeReclaimPolicy: "Delete",
+        storageClassName: "disks",
+        claimRef: { namespace: NAMESPACE, name: "other", uid: other.metadata?.uid },
+      },
+    });
+    const claim = (await claimOf("data"))!;
+    for (const name of ["other", "data"])
+      await client.delete(PersistentVolumeClaimResource, { name, namespace: NAMESPACE });
+    await gone(client, PersistentVolumeResource, { name: claim.spec?.volumeName ?? "" });
+    await gone(client, PersistentVolumeClaimResource, { name: claim.metadata?.uid ?? "", namespace: STORAGE });
+    const released = await eventually("the other's volume released", async () => {
+      const volume = await client.get(PersistentVolumeResource, foreign);
+      return volume?.status?.phase === "Released" ? volume : undefined;
+    });
+    expect(released.metadata?.deletionTimestamp).to.equal(undefined);
+  });
+
+  it("keep their data when the volume is to be retained, until the volume is deleted", async () => {
+    const claim = await makeClaim("kept", "node-1");
+    await provisionReal(await realOf(claim));
+    const name = (await bound("kept")).spec?.volumeName ?? "";
+    const patch = { spec: { persistentVolumeReclaimPolicy: "Retain" } };
+    await client.mergePatch(PersistentVolumeResource, { name }, patch);
+    await client.delete(PersistentVolumeClaimResource, { name: "kept", namespace: NAMESPACE });
+    await eventually("the volume released", async () => {
+      const volume = await client.get(PersistentVolumeResource, { name });
+      return volume?.status?.phase === "Released";
+    });
+    const real = { name: claim.metadata?.uid ?? "", namespace: STORAGE };
+    expect((await client.get(PersistentVolumeClaimResource, real))?.metadata?.deletionTimestamp).to.equal(undefined);
+    await client.delete(PersistentVolumeResource, { name });
+    await gone(client, PersistentVolumeClaimResource, real);
+  });
+
+  it("leave no real claim behind when they go before they have a volume, though nobody watched", async () => {
+    const claim = (await claimOf("next"))!;
+    await controller.stop();
+    await client.delete(PersistentVolumeClaimResource, { name: "next", namespace: NAMESPACE });
+    await gone(client, PersistentVolumeClaimResource, { name: "next", namespace: NAMESPACE });
+    controller = await startController(server, "consumer");
+    await gone(client, PersistentVolumeClaimResource, { name: claim.metadata?.uid ?? "", namespace: STORAGE });
+  });
+});

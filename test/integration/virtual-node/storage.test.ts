@@ -1,0 +1,267 @@
+import { expect } from "chai";
+import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1";
+import { Labels, VirtualNodeResource } from "../../../agent/api/index.js";
+import {
+  EventResource,
+  NodeResource,
+  PersistentVolumeClaimResource,
+  PersistentVolumeResource,
+  StorageClassResource,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
+import { until } from "../../clusters/support/wait.js";
+import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, startHarness, type Harness } from "./harness.js";
+
+const SECONDS = 10_000;
+const SELECTED_NODE = "volume.kubernetes.io/selected-node";
+/** Lets claims go that nobody uses. */
+const PROTECTION = "persistentvolumeclaim-protection-controller";
+
+/** Claims of class liqo whose first pod was given a virtual node: the test plays scheduler, and the provider's binder. */
+describe("claims with their data at the provider", function () {
+  this.timeout(120_000);
+  let harness: Harness;
+  let consumer: KubeClient;
+  let provider: KubeClient;
+
+  const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
+  const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });
+  const claimWhere = (
+    client: KubeClient,
+    id: { name: string; namespace: string },
+    what: string,
+    condition: (claim: PersistentVolumeClaim) => boolean = () => true,
+  ): Promise<PersistentVolumeClaim> =>
+    until(
+      what,
+      SECONDS,
+      async () => {
+        const claim = await client.get(PersistentVolumeClaimResource, id);
+        return claim && condition(claim) ? claim : undefined;
+      },
+      25,
+    );
+  const eventOf = (name: string, reason: string): Promise<string> =>
+    until(`event ${reason} of ${name}`, SECONDS, async () => {
+      const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
+      return items.find((event) => event.involvedObject.name === name && event.reason === reason)?.message;
+    });
+
+  const makeClaim = (
+    name: string,
+    spec: Partial<NonNullable<PersistentVolumeClaim["spec"]>> = {},
+    annotations: Record<string, string> = {},
+  ): Promise<PersistentVolumeClaim> =>
+    consumer.create(PersistentVolumeClaimResource, {
+      metadata: { ...local(name), labels: { app: "database" }, annotations },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Gi" } },
+        storageClassName: "liqo",
+        ...spec,
+      },
+    });
+  const select = (name: string, node = NODE): Promise<unknown> =>
+    consumer.mergePatch(PersistentVolumeClaimResource, local(name), {
+      metadata: { annotations: { [SELECTED_NODE]: node } },
+    });
+  const provisioned = async (name: string): Promise<{ claim: PersistentVolumeClaim; volume: PersistentVolume }> => {
+    const claim = await claimWhere(consumer, local(name), `${name} bound`, ({ status }) => status?.phase === "Bound");
+    const volume = await consumer.get(PersistentVolumeResource, { name: claim.spec?.volumeName ?? "" });
+    return { claim, volume: volume! };
+  };
+  const gone = (client: KubeClient, id: { name: string; namespace: string }): Promise<true> =>
+    until(`${id.name} to go from ${client.cluster}`, SECONDS, async () =>
+      (await client.get(PersistentVolumeClaimResource, id)) ? undefined : true,
+    );
+  const offer = (...storageClasses: object[]): Promise<unknown> =>
+    consumer.mergePatch(VirtualNodeResource, { name: NODE, namespace: TENANT }, { spec: { storageClasses } });
+
+  before(async () => {
+    harness = await startHarness({
+      consumerControllers: ["persistentvolume-binder-controller", PROTECTION],
+      providerControllers: [PROTECTION],
+    });
+    consumer = harness.consumer.client;
+    provider = harness.provider.client;
+    await consumer.create(StorageClassResource, {
+      metadata: { name: "liqo" },
+      provisioner: "liqo.io/storage",
+      volumeBindingMode: "WaitForFirstConsumer",
+      reclaimPolicy: "Delete",
+      allowVolumeExpansion: true,
+    });
+    await provider.create(StorageClassResource, {
+      metadata: { name: "fast" },
+      provisioner: "example.com/disks",
+      volumeBindingMode: "WaitForFirstConsumer",
+      allowVolumeExpansion: true,
+    });
+    await offer({ storageClassName: "cheap" }, { storageClassName: "fast", default: true });
+    await harness.map("Accepted");
+    await harness.startVirtualNode();
+    await until("the Node", SECONDS, async () => (await consumer.get(NodeResource, { name: NODE })) && true);
+  });
+
+  after(() => harness?.stop());
+
+  it("the Node says that it has storage as soon as the provider offers a class", async () => {
+    const label = (value: string): Promise<true> =>
+      until(`label ${value}`, SECONDS, async () => {
+        const node = await consumer.get(NodeResource, { name: NODE });
+        return node?.metadata?.labels?.[Labels.storageAvailable] === value ? true : undefined;
+      });
+    await label("true");
+    await offer();
+    await label("false");
+    await offer({ storageClassName: "cheap" }, { storageClassName: "fast", default: true });
+    await label("true");
+  });
+
+  it("are made there, of the offered default class, and bound here to a volume that only the provider's nodes reach", async () => {
+    await makeClaim("data", { volumeMode: "Filesystem" });
+    await select("data");
+    const { claim, volume } = await provisioned("data");
+    expect(volume.metadata?.name).to.equal(`pvc-${claim.metadata?.uid}`);
+    expect(volume.metadata?.annotations).to.include({ "pv.kubernetes.io/provisioned-by": "liqo.io/storage" });
+    expect(volume.spec?.hostPath?.path).to.equal("/tmp/liqo-placeholder");
+    expect(volume.spec?.persistentVolumeReclaimPolicy).to.equal("Delete");
+    expect(volume.spec?.nodeAffinity?.required?.nodeSelectorTerms).to.deep.equal([
+      { matchExpressions: [{ key: Labels.remoteClusterID, operator: "In", values: ["provider"] }] },
+    ]);
+    const copy = await claimWhere(provider, remote("data"), "the claim at the provider");
+    expect(copy.spec).to.deep.include({ storageClassName: "fast", accessModes: ["ReadWriteOnce"] });
+    expect(copy.spec?.resources?.requests).to.deep.equal({ storage: "1Gi" });
+    expect(copy.spec?.volumeName).to.equal(undefined);
+    expect(copy.metadata?.labels).to.include({ app: "database", [Labels.offloadingOrigin]: "consumer" });
+    expect(Object.keys(copy.metadata?.annotations ?? {})).to.deep.equal(["storage.liqo.io/virtual-pvc-uid"]);
+    expect(await eventOf("data", "ProvisioningSucceeded")).to.contain("cluster provider, of its class fast");
+  });
+
+  it("take class and access modes of their annotations", async () => {
+    const modes = { "liqo.io/remote-storage-class": "cheap", "liqo.io/remote-access-modes": "ReadWriteMany" };
+    await makeClaim("annotated", {}, modes);
+    await select("annotated");
+    const { volume } = await provisioned("annotated");
+    expect(volume.spec?.accessModes).to.deep.equal(["ReadWriteOnce"]);
+    const copy = await claimWhere(provider, remote("annotated"), "the claim at the provider");
+    expect(copy.spec).to.deep.include({ storageClassName: "cheap", accessModes: ["ReadWriteMany"] });
+  });
+
+  it("grow, and have the size that the provider has given them", async () => {
+    await bindRemotely(provider, remote("data"), "1Gi");
+    const patch = { spec: { resources: { requests: { storage: "3Gi" } } } };
+    await consumer.mergePatch(PersistentVolumeClaimResource, local("data"), patch);
+    await claimWhere(provider, remote("data"), "3Gi asked for there", ({ spec }) => {
+      return spec?.resources?.requests?.["storage"] === "3Gi";
+    });
+    await bindRemotely(provider, remote("data"), "4Gi");
+    const grown = await claimWhere(consumer, local("data"), "4Gi here", ({ status }) => {
+      return status?.capacity?.["storage"] === "4Gi";
+    });
+    const volume = await consumer.get(PersistentVolumeResource, { name: grown.spec?.volumeName ?? "" });
+    expect(volume?.spec?.capacity).to.deep.equal({ storage: "4Gi" });
+  });
+
+  it("that the provider does not let grow stay as they are, with its reason", async () => {
+    await provider.mergePatch(StorageClassResource, { name: "fast" }, { allowVolumeExpansion: false });
+    const patch = { spec: { resources: { requests: { storage: "5Gi" } } } };
+    await consumer.mergePatch(PersistentVolumeClaimResource, local("data"), patch);
+    expect(await eventOf("data", "FailedReflection")).to.contain("only dynamically provisioned pvc can be resized");
+    const claim = await consumer.get(PersistentVolumeClaimResource, local("data"));
+    expect(claim?.status?.capacity).to.deep.equal({ storage: "4Gi" });
+  });
+
+  it("are given back to the scheduler when the provider has no storage", async () => {
+    await offer();
+    await makeClaim("nowhere");
+    await select("nowhere");
+    expect(await eventOf("nowhere", "ReschedulingRequired")).to.contain("provider offers no storage class");
+    await claimWhere(consumer, local("nowhere"), "no node any more", ({ metadata, spec }) => {
+      return !metadata?.annotations?.[SELECTED_NODE] && !spec?.volumeName;
+    });
+    expect(await provider.get(PersistentVolumeClaimResource, remote("nowhere"))).to.equal(undefined);
+    await offer({ storageClassName: "fast" });
+  });
+
+  it("that ask for what cannot be carried are refused with the field's name", async () => {
+    await makeClaim("copied", { dataSource: { kind: "PersistentVolumeClaim", name: "data" } });
+    await select("copied");
+    expect(await eventOf("copied", "ProvisioningFailed")).to.contain("spec.dataSource");
+    expect(await provider.get(PersistentVolumeClaimResource, remote("copied"))).to.equal(undefined);
+  });
+
+  it("of another provisioner, or for another node, are left alone", async () => {
+    await makeClaim("others", { storageClassName: "disks" }, { [SELECTED_NODE]: NODE });
+    await makeClaim("elsewhere");
+    await select("elsewhere", "node-1");
+    await makeClaim("last");
+    await select("last");
+    await provisioned("last");
+    for (const name of ["others", "elsewhere"])
+      expect(await provider.get(PersistentVolumeClaimResource, remote(name)), name).to.equal(undefined);
+  });
+
+  it("never take a claim of the provider's own, and say so", async () => {
+    await provider.create(PersistentVolumeClaimResource, {
+      metadata: remote("taken"),
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    });
+    await makeClaim("taken");
+    await select("taken");
+    expect(await eventOf("taken", "FailedReflection")).to.contain("already exists in cluster provider");
+    const kept = await provider.get(PersistentVolumeClaimResource, remote("taken"));
+    expect(kept?.metadata?.labels).to.equal(undefined);
+  });
+
+  it("made anew under the same name do not find the data of their predecessors", async () => {
+    const before = await claimWhere(provider, remote("last"), "the claim at the provider");
+    await harness.stopVirtualNode();
+    await consumer.delete(PersistentVolumeClaimResource, local("last"));
+    await gone(consumer, local("last"));
+    await makeClaim("last");
+    await select("last");
+    await harness.startVirtualNode();
+    const { claim } = await provisioned("last");
+    const after = await claimWhere(provider, remote("last"), "another claim at the provider", ({ metadata }) => {
+      return metadata?.uid !== before.metadata?.uid;
+    });
+    expect(after.metadata?.annotations).to.include({ "storage.liqo.io/virtual-pvc-uid": claim.metadata?.uid });
+  });
+
+  it("deleted at the provider are made anew, and it is told that the data has gone", async () => {
+    const before = await claimWhere(provider, remote("last"), "the claim");
+    await provider.delete(PersistentVolumeClaimResource, remote("last"));
+    await claimWhere(
+      provider,
+      remote("last"),
+      "another claim",
+      ({ metadata }) => metadata?.uid !== before.metadata?.uid,
+    );
+    expect(await eventOf("last", "RemoteVolumeLost")).to.contain("made anew, empty");
+  });
+
+  it("deleted here go from the provider, also those that nobody watched", async () => {
+    await consumer.delete(PersistentVolumeClaimResource, local("annotated"));
+    await gone(provider, remote("annotated"));
+    await harness.stopVirtualNode();
+    await consumer.delete(PersistentVolumeClaimResource, local("data"));
+    await harness.startVirtualNode();
+    await gone(provider, remote("data"));
+  });
+});
+
+/** As the provider's binder does, with a volume of that size. */
+async function bindRemotely(
+  client: KubeClient,
+  id: { name: string; namespace: string },
+  storage: string,
+): Promise<void> {
+  const capacity = { storage };
+  const claim = await client.get(PersistentVolumeClaimResource, id);
+  if (!claim?.spec?.volumeName) {
+    await client.mergePatch(PersistentVolumeClaimResource, id, { spec: { volumeName: "disk-1" } });
+  }
+  const status = { phase: "Bound", capacity, accessModes: ["ReadWriteOnce"] };
+  await client.mergePatch(PersistentVolumeClaimResource, id, { status }, { subresource: "status" });
+}
