@@ -14,6 +14,8 @@ export interface FieldInfo {
   enumDescriptions?: Record<string, string>;
   /** The object is a ClusterArgs: the framework loads it, and reaches out to the cluster, in check. */
   cluster?: boolean;
+  /** A map of the provider's configuration that lies beneath this one: a key here comes first. */
+  beneath?: "globalLabels" | "globalAnnotations";
   /** Why not to use it any more, and what to use. */
   deprecated?: string;
 }

@@ -5,6 +5,7 @@ export * from "./context.js";
 export * from "./field-info.js";
 export * from "./formats.js";
 export * from "./function.js";
+export * from "./object-metadata.js";
 export * from "./property-path.js";
 export * from "./provider-config.js";
 export * from "./resource.js";

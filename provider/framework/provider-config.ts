@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { chosenAnnotations, chosenLabels } from "./object-metadata.js";
 
 /** The provider's configuration: `pulumi config set liqo:kubeconfig …` or the arguments of an explicit provider. */
 export const providerConfig = z.object({
@@ -12,6 +13,12 @@ export const providerConfig = z.object({
     .boolean()
     .default(false)
     .meta({ description: "Peer agents of different minor versions, which is otherwise refused. Default: false." }),
+  globalLabels: chosenLabels.default({}).meta({
+    description: "Labels for every object that is created in any cluster. Default: none.",
+  }),
+  globalAnnotations: chosenAnnotations.default({}).meta({
+    description: "Annotations for every object that is created in any cluster. Default: none.",
+  }),
   deleteUnreachable: z
     .boolean()
     .default(false)

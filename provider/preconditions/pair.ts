@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../agent/runtime/index.js";
-import type { CallContext, ClusterArgs } from "../framework/index.js";
+import type { CallContext, ClusterArgs, ObjectMetadata } from "../framework/index.js";
+import { withObjectMetadata } from "../kube/object-metadata.js";
 import { findAgent, type InstalledAgent } from "./agent.js";
 import { describeVersion, judgeVersions } from "./versions.js";
 
@@ -21,7 +22,7 @@ export interface Pair {
   provider: Peer;
 }
 
-export interface PairArgs {
+export interface PairArgs extends Partial<ObjectMetadata> {
   consumer?: ClusterArgs;
   provider?: ClusterArgs;
 }
@@ -44,8 +45,8 @@ export function remoteOf(pair: Pair, peer: Peer): Peer {
  */
 export async function openPair(context: CallContext, args: PairArgs, expected?: string): Promise<Pair> {
   const [consumer, provider] = await Promise.all([
-    openSide(context, "consumer", args.consumer),
-    openSide(context, "provider", args.provider),
+    openSide(context, "consumer", args),
+    openSide(context, "provider", args),
   ]);
   return checkedPair(context, consumer, provider, expected);
 }
@@ -60,8 +61,8 @@ function checkedPair(context: CallContext, consumer: OpenedSide, provider: Opene
 /** The same to see what is there: undefined when neither cluster has an agent any more, as the custom resources went with it. */
 export async function openFound(context: CallContext, args: PairArgs, expected: string): Promise<Pair | undefined> {
   const [consumer, provider] = await Promise.all([
-    openSide(context, "consumer", args.consumer),
-    openSide(context, "provider", args.provider),
+    openSide(context, "consumer", args),
+    openSide(context, "provider", args),
   ]);
   return consumer.agent || provider.agent ? checkedPair(context, consumer, provider, expected) : undefined;
 }
@@ -72,8 +73,8 @@ export interface OpenedSide {
   agent: InstalledAgent | undefined;
 }
 
-async function openSide(context: CallContext, side: Side, args: ClusterArgs | undefined): Promise<OpenedSide> {
-  const client = await context.client(args);
+async function openSide(context: CallContext, side: Side, args: PairArgs): Promise<OpenedSide> {
+  const client = withObjectMetadata(await context.client(args[side]), args);
   return { side, client, agent: await findAgent(client, context.signal) };
 }
 

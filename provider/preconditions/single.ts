@@ -1,6 +1,11 @@
-import type { CallContext, ClusterArgs } from "../framework/index.js";
+import type { CallContext, ClusterArgs, ObjectMetadata } from "../framework/index.js";
+import { withObjectMetadata } from "../kube/object-metadata.js";
 import { findAgent } from "./agent.js";
 import type { Peer } from "./pair.js";
+
+export interface SingleArgs extends Partial<ObjectMetadata> {
+  cluster?: ClusterArgs;
+}
 
 /**
  * Connects to the one cluster of a resource.
@@ -8,12 +13,8 @@ import type { Peer } from "./pair.js";
  * @param expected the cluster ID that the resource was made for
  * @throws Error when the agent is missing there, or the cluster is another one
  */
-export async function openCluster(
-  context: CallContext,
-  args: ClusterArgs | undefined,
-  expected?: string,
-): Promise<Peer> {
-  const client = await context.client(args);
+export async function openCluster(context: CallContext, args: SingleArgs, expected?: string): Promise<Peer> {
+  const client = withObjectMetadata(await context.client(args.cluster), args);
   const agent = await findAgent(client, context.signal);
   if (!agent) {
     throw new Error(
@@ -32,10 +33,10 @@ export async function openCluster(
 /** The same to look at something or take it apart: undefined when there is no agent any more, so that nothing of it can be there either. */
 export async function openIfInstalled(
   context: CallContext,
-  args: ClusterArgs | undefined,
+  args: SingleArgs,
   expected: string,
 ): Promise<Peer | undefined> {
-  const client = await context.client(args);
+  const client = await context.client(args.cluster);
   if (!(await findAgent(client, context.signal))) return undefined;
   return openCluster(context, args, expected);
 }

@@ -2,9 +2,10 @@ import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { ClusterArgs } from "../framework/cluster-args.js";
 import type { CheckContext } from "../framework/context.js";
 import { FailureList } from "../framework/failures.js";
-import { clusterFieldsOf } from "../framework/field-info.js";
+import { clusterFieldsOf, fieldsOf, unwrap } from "../framework/field-info.js";
+import type { ProviderConfig } from "../framework/provider-config.js";
 import type { AnyResource } from "../framework/resource.js";
-import { known, type Unknowable } from "../framework/unknown.js";
+import { isUnknown, known, type Unknowable } from "../framework/unknown.js";
 import { validateProperties } from "../framework/validate.js";
 import { ClusterArgsError } from "../kube/kubeconfig.js";
 import type { Call } from "./calls.js";
@@ -30,13 +31,25 @@ export async function checkResource(
   probe: Probe,
 ): Promise<Checked> {
   const failures = new FailureList();
-  const inputs = validateProperties(definition.inputs, news, failures);
+  const inputs = withProvidersMaps(definition, validateProperties(definition.inputs, news, failures), call.config);
   const clusters = await checkClusters(definition, call, inputs, olds !== undefined, failures, probe);
   if (clusters === "keep" && olds) return { inputs: failures.count === 0 ? olds : inputs, failures, isKept: true };
   if (!definition.check || clusters === "keep") return { inputs, failures, isKept: false };
   const context = checkContext(call, clusters, probe);
   const changed = await call.run(async () => definition.check?.(context, inputs, failures, olds));
   return { inputs: changed ?? inputs, failures, isKept: false };
+}
+
+/** Lays maps of the provider's configuration beneath the resource's own: the state then tells what its objects have, and a change is seen. */
+function withProvidersMaps({ inputs: schema }: AnyResource, inputs: Properties, config: ProviderConfig): Properties {
+  const result = { ...inputs };
+  for (const [key, field] of Object.entries(fieldsOf(schema))) {
+    const { beneath } = unwrap(field).info;
+    const own = inputs[key];
+    if (beneath === undefined || isUnknown(own)) continue;
+    result[key] = { ...config[beneath], ...(own as Record<string, unknown> | undefined) };
+  }
+  return result;
 }
 
 /** Loads and asks every cluster that the inputs name; reports those that cannot be used. "keep": the resource is to be left alone. */

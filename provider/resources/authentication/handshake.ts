@@ -65,8 +65,8 @@ export function authenticate(
 
 async function ensureNamespaces(progress: Progress, pair: Pair): Promise<Authenticated["namespaces"]> {
   const [consumer, provider] = await Promise.all([
-    ensureTenantNamespace(progress, pair.consumer, pair.provider.clusterId),
-    ensureTenantNamespace(progress, pair.provider, pair.consumer.clusterId),
+    ensureTenantNamespace(progress, pair.consumer, pair.provider.clusterId, "Authentication"),
+    ensureTenantNamespace(progress, pair.provider, pair.consumer.clusterId, "Authentication"),
   ]);
   progress.status(`consumer: tenant namespace ${consumer.name} ${consumer.existed ? "is there" : "created"}`);
   progress.status(`provider: tenant namespace ${provider.name} ${provider.existed ? "is there" : "created"}`);

@@ -1,6 +1,8 @@
 import { Labels } from "../../../agent/api/index.js";
 import type { Pair } from "../../preconditions/index.js";
-import { findTenantNamespace } from "../tenant-namespace/index.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
+import { findTenantNamespaces, namesOf, namespaceDeviations } from "../tenant-namespace/index.js";
 import { findIdentity } from "./identity.js";
 import { presentProxyUrl } from "./in-band.js";
 import { findNonce } from "./nonce.js";
@@ -20,11 +22,8 @@ export async function inspectAuthentication(
   isImport: boolean,
   signal: AbortSignal,
 ): Promise<FoundAuthentication | undefined> {
-  const [local, remote] = await Promise.all([
-    findTenantNamespace(pair.consumer.client, pair.provider.clusterId, signal),
-    findTenantNamespace(pair.provider.client, pair.consumer.clusterId, signal),
-  ]);
-  const namespaces = { consumer: local?.metadata?.name ?? "", provider: remote?.metadata?.name ?? "" };
+  const tenantNamespaces = await findTenantNamespaces(pair, signal);
+  const namespaces = namesOf(tenantNamespaces);
   const parties = partiesOf(pair, namespaces);
   const { consumer, provider } = parties;
   const [tenant, identity, nonce, inBandProxy] = await Promise.all([
@@ -56,6 +55,15 @@ export async function inspectAuthentication(
       (identity.spec.authParams?.proxyURL ?? "") !== (tenant.status.authParams.proxyURL ?? "") &&
       "consumer: the Identity names another proxy",
   ].filter((line) => typeof line === "string");
+  const marks = addObjectMetadata({}, inputs);
+  const changed = isImport
+    ? []
+    : [
+        ...deviationsOf(identity, marks, "consumer"),
+        ...deviationsOf(tenant, marks, "provider"),
+        ...deviationsOf(nonce, marks, "provider"),
+        ...namespaceDeviations(tenantNamespaces, inputs),
+      ];
   return {
     inputs: observed,
     outputs: {
@@ -66,7 +74,7 @@ export async function inspectAuthentication(
       kubeconfigSecretName: identity?.status?.kubeconfigSecretRef?.name ?? "",
       apiServer: identity?.spec.authParams?.apiServer ?? "",
       ...(identity?.spec.authParams?.proxyURL ? { usedProxyURL: identity.spec.authParams.proxyURL } : {}),
-      drift,
+      drift: [...drift, ...changed],
     },
   };
 }

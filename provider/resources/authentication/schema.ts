@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterField } from "../../framework/index.js";
+import { clusterField, objectMetadata } from "../../framework/index.js";
 import { drift, forceUnreachable, pairOutputs } from "../pair-properties.js";
 
 /** How the consumer reaches the provider's API server; shared with Peering. */
@@ -29,6 +29,7 @@ export const authenticationInputs = z.object({
   consumer: clusterField("The cluster that offloads pods: it is given an identity."),
   provider: clusterField("The cluster that runs them: it gives the identity."),
   ...accessProperties,
+  ...objectMetadata,
   forceUnreachable,
 });
 

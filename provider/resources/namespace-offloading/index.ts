@@ -1,5 +1,7 @@
 import { Names, NamespaceOffloadingResource } from "../../../agent/api/index.js";
 import { isDeleting } from "../../../agent/runtime/index.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { defineResource, known, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
 import { openCluster, openIfInstalled, readSingleImport, type Peer } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
@@ -34,7 +36,7 @@ export const namespaceOffloading = defineResource({
   diff: repairDrift,
   preview: (): Promise<Partial<UnknowableProperties<NamespaceOffloadingOutputs>>> => Promise.resolve({ drift: [] }),
   async create(context, inputs) {
-    const consumer = await openCluster(context, inputs.cluster);
+    const consumer = await openCluster(context, inputs);
     const id = `${consumer.clusterId}/${inputs.namespace}`;
     return { id, outputs: await establish(context, consumer, id, inputs) };
   },
@@ -43,7 +45,7 @@ export const namespaceOffloading = defineResource({
     const cluster = inputs ? inputs.cluster : imported?.cluster;
     const { clusterId, namespace } = splitId(imported?.id ?? id);
     const open = imported ? openCluster : openIfInstalled;
-    const consumer = await open(context, cluster, clusterId);
+    const consumer = await open(context, { cluster }, clusterId);
     if (!consumer) return undefined;
     const found = await consumer.client.get(
       NamespaceOffloadingResource,
@@ -74,17 +76,20 @@ export const namespaceOffloading = defineResource({
       outputs: {
         consumerClusterId: consumer.clusterId,
         ...offloadedOf(found, phase),
-        drift: phase === "Ready" || phase === "NoClusterSelected" ? [] : [`the offloading is ${phase}`],
+        drift: [
+          ...(phase === "Ready" || phase === "NoClusterSelected" ? [] : [`the offloading is ${phase}`]),
+          ...deviationsOf(found, addObjectMetadata({}, given)),
+        ],
       },
     };
   },
   async update(context, { id, inputs }) {
-    const consumer = await openCluster(context, inputs.cluster, splitId(id).clusterId);
+    const consumer = await openCluster(context, inputs, splitId(id).clusterId);
     return establish(context, consumer, id, inputs);
   },
   async delete(context, { id, inputs }) {
     const { clusterId, namespace } = splitId(id);
-    const consumer = await openIfInstalled(context, inputs.cluster, clusterId);
+    const consumer = await openIfInstalled(context, inputs, clusterId);
     if (consumer) await withdrawOffloading(context, consumer, namespace, inputs.createNamespace);
   },
 });

@@ -6,6 +6,7 @@ import {
   type OffloadingPhase,
 } from "../../../agent/api/index.js";
 import { isAlreadyExists, isDeleting, NamespaceResource, type DeepPartial } from "../../../agent/runtime/index.js";
+import { markSharedNamespace } from "../../kube/object-metadata.js";
 import type { Peer } from "../../preconditions/index.js";
 import { latestWarning, waitFor, waitUntilGone, type Progress, type Verdict } from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
@@ -117,7 +118,11 @@ async function ensureNamespace(
   { namespace: name, createNamespace }: NamespaceOffloadingInputs,
 ): Promise<void> {
   const present = await client.get(NamespaceResource, { name }, progress.signal);
-  if (present && !isDeleting(present)) return;
+  if (present && !isDeleting(present)) {
+    const isOwn = createNamespace && present.metadata?.labels?.[Labels.appManagedBy] === MANAGER;
+    if (isOwn) await markSharedNamespace(client, present, `${MANAGER}/NamespaceOffloading`, progress.signal);
+    return;
+  }
   if (!createNamespace) {
     throw new Error(
       `namespace: there is no namespace ${name} in cluster ${client.cluster}${present ? " (it is being deleted)" : ""}: create it, or set createNamespace`,
@@ -126,7 +131,9 @@ async function ensureNamespace(
   if (present) await waitUntilGone(progress, client, NamespaceResource, { name });
   try {
     const metadata = { name, labels: { [Labels.appManagedBy]: MANAGER } };
-    await client.create(NamespaceResource, { metadata }, { fieldManager: MANAGER, signal: progress.signal });
+    const options = { fieldManager: MANAGER, signal: progress.signal };
+    const created = await client.create(NamespaceResource, { metadata }, options);
+    await markSharedNamespace(client, created, `${MANAGER}/NamespaceOffloading`, progress.signal);
     progress.status(`namespace ${name}: created`);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterField, dnsLabel } from "../../framework/index.js";
+import { clusterField, dnsLabel, objectMetadata } from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
 
 const requirement = z
@@ -62,6 +62,7 @@ export const namespaceOffloadingInputs = z.object({
     description: "Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.",
     typeName: "ClusterSelector",
   }),
+  ...objectMetadata,
 });
 
 export const namespaceOffloadingOutputs = z.object({

@@ -68,8 +68,8 @@ export function connect(
 async function ensureNamespaces(scope: Scope, pair: Pair): Promise<Link["namespaces"]> {
   const { consumer, provider } = pair;
   const [local, remote] = await Promise.all([
-    ensureTenantNamespace(scope, consumer, provider.clusterId),
-    ensureTenantNamespace(scope, provider, consumer.clusterId),
+    ensureTenantNamespace(scope, consumer, provider.clusterId, "NetworkLink"),
+    ensureTenantNamespace(scope, provider, consumer.clusterId, "NetworkLink"),
   ]);
   return { consumer: local.name, provider: remote.name };
 }
@@ -112,7 +112,8 @@ function configure(
   };
 }
 
-interface OrientedEnd {
+/** An end in its role, with what is there of it. */
+export interface OrientedEnd {
   end: LinkEnd;
   present: EndObjects;
 }

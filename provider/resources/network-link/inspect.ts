@@ -1,17 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
 import { Labels, NetworkResource, NetworkType } from "../../../agent/api/index.js";
+import type { KubeObject } from "../../../agent/runtime/index.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
 import type { Pair, Peer } from "../../preconditions/index.js";
-import { findTenantNamespace } from "../tenant-namespace/index.js";
+import { findTenantNamespaces, namesOf, namespaceDeviations } from "../tenant-namespace/index.js";
 import { rangesOf } from "./configure.js";
-import { orient } from "./connect.js";
+import { orient, type OrientedEnd } from "./connect.js";
 import { linkEnds, type LinkEnd } from "./ends.js";
 import { findEndObjects, type EndObjects } from "./find.js";
 import { ownKey } from "./connection.js";
 import { judgeEndpoint } from "./gateways.js";
-import { clientEndpoint, type Ranges } from "./manifests.js";
+import {
+  clientEndpoint,
+  gatewayClientManifest,
+  gatewayServerManifest,
+  remoteLabels,
+  type Ranges,
+} from "./manifests.js";
 import { linkOptions } from "./options.js";
 import { judgeRanges } from "./ranges.js";
-import type { NetworkLinkInputs, NetworkLinkOutputs } from "./schema.js";
+import {
+  DEFAULT_MTU,
+  gatewayClient as gatewayClientShape,
+  gatewayServer as gatewayServerShape,
+  type NetworkLinkInputs,
+  type NetworkLinkOutputs,
+} from "./schema.js";
+import { isUsedByReverse } from "./users.js";
 
 /** A link as it is in the clusters. */
 export interface FoundLink {
@@ -33,7 +49,8 @@ export async function inspectLink(
   isImport: boolean,
   signal: AbortSignal,
 ): Promise<FoundLink | undefined> {
-  const namespaces = await findNamespaces(pair, signal);
+  const tenantNamespaces = await findTenantNamespaces(pair, signal);
+  const namespaces = namesOf(tenantNamespaces);
   const ends = linkEnds(pair, namespaces);
   const [consumer, provider, consumerRanges, providerRanges] = await Promise.all([
     namespaces.consumer ? findEndObjects(ends.consumer, signal) : NOTHING,
@@ -46,7 +63,8 @@ export async function inspectLink(
   const { server, client } = orient(ends, found, inputs.gatewayServerLocation);
   const isReused =
     server.end.side !== (inputs.gatewayServerLocation === "Consumer" ? "consumer" : "provider") && !isImport;
-  const observed = isReused ? inputs : observedInputs(inputs, server.present, client.present, isImport);
+  const observed = isReused ? inputs : observedInputs(inputs, server.present, client.present);
+  if (isImport) Object.assign(observed, importedGateways(server, client));
   if (isImport) observed.gatewayServerLocation = server.end.side === "consumer" ? "Consumer" : "Provider";
   const endpoint = judgeEndpoint(server.present.server);
   const drift = [
@@ -56,7 +74,9 @@ export async function inspectLink(
     ...(client.present.client ? [] : [`${client.end.side}: the gateway client is missing`]),
     ...(await staleKeys({ here: ends.consumer, held: consumer, there: ends.provider, owner: provider }, signal)),
     ...(await staleKeys({ here: ends.provider, held: provider, there: ends.consumer, owner: consumer }, signal)),
-    ...(isReused ? [] : movedEndpoint(server.present, client.present, inputs, client.end.side)),
+    ...(isReused ? [] : movedEndpoint(server.present, client.present, observed, client.end.side)),
+    ...(isImport || isReused ? [] : changedObjects({ server, client }, observed)),
+    ...(isImport ? [] : namespaceDeviations(tenantNamespaces, inputs)),
   ];
   return {
     inputs: observed,
@@ -75,12 +95,30 @@ export async function inspectLink(
   };
 }
 
-async function findNamespaces(pair: Pair, signal: AbortSignal): Promise<{ consumer: string; provider: string }> {
-  const [consumer, provider] = await Promise.all([
-    findTenantNamespace(pair.consumer.client, pair.provider.clusterId, signal),
-    findTenantNamespace(pair.provider.client, pair.consumer.clusterId, signal),
-  ]);
-  return { consumer: consumer?.metadata?.name ?? "", provider: provider?.metadata?.name ?? "" };
+/** What is not as the inputs ask, of what no input shows by itself: templates, labels, annotations. */
+function changedObjects(
+  { server, client }: { server: OrientedEnd; client: OrientedEnd },
+  inputs: NetworkLinkInputs,
+): string[] {
+  const options = linkOptions(inputs);
+  const { spec } = gatewayClientManifest(client.end, options, { addresses: [], port: 0, protocol: "UDP" });
+  const manifests: [OrientedEnd, KubeObject | undefined, object][] = [
+    [server, server.present.server, gatewayServerManifest(server.end, options)],
+    [client, client.present.client, { spec: { ...spec, endpoint: undefined } }],
+    ...[server, client].flatMap((side): [OrientedEnd, KubeObject | undefined, object][] => {
+      const { configuration, publicKey } = side.present;
+      // Both directions write these.
+      if (isUsedByReverse(side.end, configuration?.metadata.annotations)) return [];
+      return [configuration, publicKey].map((object) => [
+        side,
+        object,
+        { metadata: { labels: remoteLabels(side.end) } },
+      ]);
+    }),
+  ];
+  return manifests.flatMap(([{ end }, live, manifest]) =>
+    deviationsOf(live, addObjectMetadata(manifest, inputs), end.side),
+  );
 }
 
 async function currentRanges({ client, agentNamespace }: Peer, signal: AbortSignal): Promise<Ranges | undefined> {
@@ -132,12 +170,7 @@ function movedEndpoint(server: EndObjects, client: EndObjects, inputs: NetworkLi
 }
 
 /** The inputs that would make what is there. What the program left to defaults stays absent while it has its default. */
-function observedInputs(
-  inputs: NetworkLinkInputs,
-  server: EndObjects,
-  client: EndObjects,
-  isImport: boolean,
-): NetworkLinkInputs {
+function observedInputs(inputs: NetworkLinkInputs, server: EndObjects, client: EndObjects): NetworkLinkInputs {
   const options = linkOptions(inputs);
   const spec = server.server?.spec;
   const observed = structuredClone(inputs);
@@ -156,7 +189,52 @@ function observedInputs(
   }
   if (client.client?.spec.mtu !== undefined && client.client.spec.mtu !== inputs.mtu)
     observed.mtu = client.client.spec.mtu;
-  return isImport ? (defined(observed) as NetworkLinkInputs) : observed;
+  return observed;
+}
+
+/** What an import adds: whatever the program has to say so that the gateways stay as they are. */
+function importedGateways(server: OrientedEnd, client: OrientedEnd): Partial<NetworkLinkInputs> {
+  const { server: defaults, client: clientDefaults } = linkOptions({
+    gatewayServerLocation: "Provider",
+    mtu: DEFAULT_MTU,
+  });
+  const found = server.present.server;
+  const { endpoint, serverTemplateRef, serviceLabels, serviceAnnotations } = found?.spec ?? {};
+  const verdict = judgeEndpoint(found);
+  const actual = "done" in verdict ? verdict.done : undefined;
+  const { endpoint: known, clientTemplateRef } = client.present.client?.spec ?? {};
+  const address = known?.addresses?.[0];
+  const gatewayServer = {
+    type: endpoint?.serviceType,
+    port: endpoint?.port,
+    nodePort: endpoint?.nodePort,
+    loadBalancerIP: endpoint?.loadBalancerIP,
+    serviceLabels,
+    serviceAnnotations,
+    ...importedTemplate(serverTemplateRef, defaults.templateName, server.end),
+  };
+  const gatewayClient = {
+    ...(address && actual && !actual.addresses.includes(address) ? { address } : {}),
+    ...(known?.port && actual && actual.port !== known.port ? { port: known.port } : {}),
+    ...importedTemplate(clientTemplateRef, clientDefaults.templateName, client.end),
+  };
+  return {
+    ...(found ? { gatewayServer: gatewayServerShape.parse(defined(gatewayServer)) } : {}),
+    ...(Object.keys(gatewayClient).length > 0 ? { gatewayClient: gatewayClientShape.parse(gatewayClient) } : {}),
+  };
+}
+
+/** A template, where it is not the usual one. */
+function importedTemplate(
+  reference: { name?: string; namespace?: string } | undefined,
+  usual: string,
+  { agentNamespace }: LinkEnd,
+): { templateName?: string; templateNamespace?: string } {
+  const { name, namespace } = reference ?? {};
+  return {
+    ...(name && name !== usual ? { templateName: name } : {}),
+    ...(namespace && namespace !== agentNamespace ? { templateNamespace: namespace } : {}),
+  };
 }
 
 function sorted({ pod, external }: Ranges): Ranges {

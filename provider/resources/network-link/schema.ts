@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterField, port } from "../../framework/index.js";
+import { clusterField, objectMetadata, port } from "../../framework/index.js";
 import { drift, forceUnreachable, pairOutputs } from "../pair-properties.js";
 
 /** What the command line of Liqo assumes, too. */
@@ -94,6 +94,7 @@ export const networkLinkInputs = z.object({
     description:
       "Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.",
   }),
+  ...objectMetadata,
   forceUnreachable,
 });
 

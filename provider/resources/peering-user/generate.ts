@@ -9,6 +9,7 @@ import {
   RoleBindingResource,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
 import type { Peer } from "../../preconditions/index.js";
 import { waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
 import { ensureTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
@@ -30,7 +31,7 @@ export async function generateUser(
   const { client } = provider;
   const { consumerClusterId } = inputs;
   await checkRole(client, progress.signal);
-  const { name: tenantNamespace } = await ensureTenantNamespace(progress, provider, consumerClusterId);
+  const { name: tenantNamespace } = await ensureTenantNamespace(progress, provider, consumerClusterId, "PeeringUser");
   const userName = `${peeringUserName(consumerClusterId)}-${randomBytes(RANDOM_BYTES).toString("hex")}`;
   const outputs = { providerClusterId: provider.clusterId, userName, tenantNamespace };
   begun(outputs);
@@ -39,7 +40,7 @@ export async function generateUser(
   const certificate = await sign(
     progress,
     client,
-    signingRequestManifest(consumerClusterId, csr, inputs.expirationSeconds),
+    addObjectMetadata(signingRequestManifest(consumerClusterId, csr, inputs.expirationSeconds), inputs),
   );
   progress.status("certificate signed");
   const namespaces = { installation: provider.agentNamespace, tenant: tenantNamespace };

@@ -8,11 +8,13 @@ import {
   type UnknowableProperties,
 } from "../../framework/index.js";
 import { openCluster, openIfInstalled, splitPairId, type Peer } from "../../preconditions/index.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { repairDrift } from "../pair-properties.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
 import { isExpiring } from "./expiry.js";
 import { generateUser, removeUser } from "./generate.js";
-import { bindingNames } from "./manifests.js";
+import { bindingManifests, bindingNames } from "./manifests.js";
 import { peeringUserInputs, peeringUserOutputs, type PeeringUserInputs, type PeeringUserOutputs } from "./schema.js";
 
 /** A credential for the consumer's administrator. */
@@ -42,7 +44,7 @@ export const peeringUser = defineResource({
       throw new Error("a PeeringUser cannot be imported, as its private key is kept nowhere else: create a new one");
     }
     const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
-    const provider = await openIfInstalled(context, inputs.cluster, providerClusterId);
+    const provider = await openIfInstalled(context, inputs, providerClusterId);
     if (!provider) return undefined;
     const { client, agentNamespace } = provider;
     const names = bindingNames(consumerClusterId);
@@ -56,9 +58,13 @@ export const peeringUser = defineResource({
     if (!reader && !writer && !request) return undefined;
     const isOwn = (binding: typeof reader): boolean =>
       binding?.subjects?.some(({ name }) => name === outputs.userName) ?? false;
+    const namespaces = { installation: agentNamespace, tenant: namespace ?? "" };
+    const [readers, writers] = bindingManifests(consumerClusterId, outputs.userName ?? "", namespaces);
     const drift = [
       !isOwn(reader) && "the binding in the agent's namespace is missing or another user's",
       !isOwn(writer) && "the binding in the tenant namespace is missing or another user's",
+      ...(isOwn(reader) ? deviationsOf(reader, addObjectMetadata(readers, inputs)) : []),
+      ...(isOwn(writer) ? deviationsOf(writer, addObjectMetadata(writers, inputs)) : []),
     ].filter((line) => typeof line === "string");
     return { inputs, outputs: { ...(outputs as PeeringUserOutputs), drift } };
   },
@@ -68,7 +74,7 @@ export const peeringUser = defineResource({
   },
   async delete(context, { id, inputs }) {
     const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
-    const found = await openIfInstalled(context, inputs.cluster, providerClusterId);
+    const found = await openIfInstalled(context, inputs, providerClusterId);
     if (!found) return;
     const provider: Peer = { ...found, side: "provider" };
     const namespace = (await findTenantNamespace(provider.client, consumerClusterId, context.signal))?.metadata?.name;
@@ -82,7 +88,7 @@ async function openProvider(
   inputs: PeeringUserInputs,
   expected?: string,
 ): Promise<Peer> {
-  const provider: Peer = { ...(await openCluster(context, inputs.cluster, expected)), side: "provider" };
+  const provider: Peer = { ...(await openCluster(context, inputs, expected)), side: "provider" };
   if (provider.clusterId !== inputs.consumerClusterId) return provider;
   throw new Error(
     `consumerClusterId: "${inputs.consumerClusterId}" is the ID of the provider itself: name the consumer's`,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterField, clusterId } from "../../framework/index.js";
+import { clusterField, clusterId, objectMetadata } from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
 
 export const peeringUserInputs = z.object({
@@ -22,6 +22,7 @@ export const peeringUserInputs = z.object({
         "How long the credential is valid, in seconds, at least 600. Once two thirds have passed, the next `pulumi up` replaces it, and the earlier one ends. " +
         "Default: as long as the cluster signs, usually one year.",
     }),
+  ...objectMetadata,
 });
 
 export const peeringUserOutputs = z.object({

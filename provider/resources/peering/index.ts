@@ -44,7 +44,7 @@ export const peering = defineComponent({
     const forward = {
       consumer: inputs["consumer"],
       provider: inputs["provider"],
-      forceUnreachable: inputs["forceUnreachable"],
+      ...pick(inputs, ["forceUnreachable", "objectLabels", "objectAnnotations"]),
     };
     const reverse = { ...forward, consumer: forward.provider, provider: forward.consumer };
     const network = isSet(sdk, inputs, "networkingDisabled")

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterField, quantities, quantity } from "../../framework/index.js";
+import { clusterField, objectMetadata, quantities, quantity } from "../../framework/index.js";
 import { accessProperties } from "../authentication/schema.js";
 import { endpoint, linkProperties, remappedCIDRs } from "../network-link/schema.js";
 import { forceUnreachable, pairOutputs } from "../pair-properties.js";
@@ -44,6 +44,7 @@ export const peeringInputs = z.object({
     description: "Further resources to ask for, by name; cpu, memory and pods given apart win.",
     equality: "quantity",
   }),
+  ...objectMetadata,
   forceUnreachable,
 });
 

@@ -65,7 +65,7 @@ export const resourceSlice = defineResource({
       inputs ?? resourceSliceInputs.parse({ consumer: imported?.consumer, provider: imported?.provider, name });
     const pair = imported ? await openPair(context, given, expected) : await openFound(context, given, expected);
     if (!pair) return undefined;
-    const found = await inspectSlice(pair, name, given, context.signal);
+    const found = await inspectSlice(pair, name, given, imported !== undefined, context.signal);
     return found && { id: sliceId(expected, name), ...found };
   },
   async update(context, { id, inputs, oldInputs, outputs }) {

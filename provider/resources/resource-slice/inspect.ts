@@ -10,9 +10,11 @@ import {
 } from "../../../agent/api/index.js";
 import { isForbidden, NodeResource, type KubeClient } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
-import { findTenantNamespace } from "../tenant-namespace/index.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
+import { findTenantNamespaces, namesOf } from "../tenant-namespace/index.js";
 import type { ResourceSliceInputs, ResourceSliceOutputs } from "./schema.js";
-import { judgeCondition, judgeNode, judgeVirtualNode, textual } from "./slice.js";
+import { judgeCondition, judgeNode, judgeVirtualNode, sliceManifest, textual } from "./slice.js";
 
 export interface FoundSlice {
   inputs: ResourceSliceInputs;
@@ -26,14 +28,11 @@ export async function inspectSlice(
   pair: Pair,
   name: string,
   inputs: ResourceSliceInputs,
+  isImport: boolean,
   signal: AbortSignal,
 ): Promise<FoundSlice | undefined> {
   const { consumer, provider } = pair;
-  const [local, remote] = await Promise.all([
-    findTenantNamespace(consumer.client, provider.clusterId, signal),
-    findTenantNamespace(provider.client, consumer.clusterId, signal),
-  ]);
-  const namespaces = { consumer: local?.metadata?.name ?? "", provider: remote?.metadata?.name ?? "" };
+  const namespaces = namesOf(await findTenantNamespaces(pair, signal));
   if (!namespaces.consumer) return undefined;
   const id = { name, namespace: namespaces.consumer };
   const [slice, virtualNode, node, copy] = await Promise.all([
@@ -43,9 +42,12 @@ export async function inspectSlice(
     namespaces.provider ? copyOf(provider.client, { name, namespace: namespaces.provider }, signal) : undefined,
   ]);
   if (!slice || slice.metadata.labels?.[Labels.replicated] === "true") return undefined;
+  const observed = observedInputs(inputs, slice, copy === HIDDEN ? undefined : copy);
+  const ids = { consumerId: consumer.clusterId, providerId: provider.clusterId, namespace: namespaces.consumer };
   const granted = textual(slice.status?.resources ?? {});
   const hasNode = virtualNode !== undefined;
   const drift = [
+    ...(isImport ? [] : deviationsOf(slice, addObjectMetadata(sliceManifest(ids, name, observed), inputs), "consumer")),
     ...(["Authentication", "Resources"] as const).map((type) => notAccepted(slice, type)),
     copy === undefined && "provider: the ResourceSlice's copy is missing",
     inputs.createVirtualNode && !hasNode && "consumer: the virtual node is missing",
@@ -60,7 +62,7 @@ export async function inspectSlice(
       "consumer: the node is not ready",
   ].filter((line) => typeof line === "string");
   return {
-    inputs: observedInputs(inputs, slice, copy === HIDDEN ? undefined : copy),
+    inputs: observed,
     outputs: {
       consumerClusterId: consumer.clusterId,
       providerClusterId: provider.clusterId,

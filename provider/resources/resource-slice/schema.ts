@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterField, quantities } from "../../framework/index.js";
+import { clusterField, objectMetadata, quantities } from "../../framework/index.js";
 import { drift, forceUnreachable, pairOutputs } from "../pair-properties.js";
 
 const NAME_MAX = 50;
@@ -35,6 +35,7 @@ export const resourceSliceInputs = z.object({
   cordoned: z.boolean().default(false).meta({
     description: "Let the provider accept no new pods for this slice; those there keep running. Default: false.",
   }),
+  ...objectMetadata,
   forceUnreachable,
 });
 

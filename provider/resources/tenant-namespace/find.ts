@@ -1,6 +1,11 @@
 import type { Namespace } from "kubernetes-types/core/v1";
 import { Labels, tenantNamespaceName } from "../../../agent/api/index.js";
 import { isForbidden, NamespaceResource, type KubeClient } from "../../../agent/runtime/index.js";
+import type { ObjectMetadata } from "../../framework/index.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
+import type { Pair } from "../../preconditions/index.js";
+import { MANAGER } from "./labels.js";
 
 /**
  * The namespace that holds everything of one remote cluster, found by its labels; credentials that may not list namespaces see the one of
@@ -25,4 +30,35 @@ export async function findTenantNamespace(
     if (!isForbidden(error)) throw error;
     return client.get(NamespaceResource, { name: tenantNamespaceName(remoteClusterId) }, signal);
   }
+}
+
+/** The tenant namespaces of a pair, as far as they are there. */
+export interface TenantNamespaces {
+  consumer?: Namespace;
+  provider?: Namespace;
+}
+
+export async function findTenantNamespaces(
+  { consumer, provider }: Pair,
+  signal: AbortSignal,
+): Promise<TenantNamespaces> {
+  const [local, remote] = await Promise.all([
+    findTenantNamespace(consumer.client, provider.clusterId, signal),
+    findTenantNamespace(provider.client, consumer.clusterId, signal),
+  ]);
+  return { consumer: local, provider: remote };
+}
+
+/** Their names; "" for one that is not there. */
+export function namesOf({ consumer, provider }: TenantNamespaces): { consumer: string; provider: string } {
+  return { consumer: consumer?.metadata?.name ?? "", provider: provider?.metadata?.name ?? "" };
+}
+
+/** Which of them, as far as they were made here, lack labels or annotations that the inputs ask for. */
+export function namespaceDeviations(namespaces: TenantNamespaces, inputs: Partial<ObjectMetadata>): string[] {
+  return (["consumer", "provider"] as const).flatMap((side) => {
+    const namespace = namespaces[side];
+    if (namespace?.metadata?.labels?.[Labels.appManagedBy] !== MANAGER) return [];
+    return deviationsOf(namespace, addObjectMetadata({}, inputs), side);
+  });
 }

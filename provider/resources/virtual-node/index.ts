@@ -31,7 +31,7 @@ export const virtualNode = defineResource({
     return Promise.resolve({ drift: [], ...(name && inputs.createNode === true ? { nodeName: name } : {}) });
   },
   async create(context, inputs) {
-    const consumer = await openCluster(context, inputs.cluster);
+    const consumer = await openCluster(context, inputs);
     const id = idOf(consumer, inputs);
     const outputs = outputsOf(consumer, inputs);
     const tenantNamespace = await establishVirtualNode(context, consumer, inputs, (namespace) =>
@@ -44,14 +44,14 @@ export const virtualNode = defineResource({
     const { consumerClusterId, providerClusterId, name } = splitId(imported?.id ?? id);
     const cluster = inputs ? inputs.cluster : imported?.cluster;
     const open = imported ? openCluster : openIfInstalled;
-    const consumer = await open(context, cluster, consumerClusterId);
+    const consumer = await open(context, { cluster }, consumerClusterId);
     if (!consumer) return undefined;
     const found = await inspectVirtualNode(consumer, { providerClusterId, name }, inputs, context.signal);
     if (!found) return undefined;
     return { id: imported?.id ?? id, ...found, inputs: { ...found.inputs, ...(cluster ? { cluster } : {}) } };
   },
   async update(context, { id, inputs }) {
-    const consumer = await openCluster(context, inputs.cluster, splitId(id).consumerClusterId);
+    const consumer = await openCluster(context, inputs, splitId(id).consumerClusterId);
     const outputs = outputsOf(consumer, inputs);
     const tenantNamespace = await establishVirtualNode(context, consumer, inputs, (namespace) =>
       context.checkpoint(id, { ...outputs, tenantNamespace: namespace }),
@@ -60,7 +60,7 @@ export const virtualNode = defineResource({
   },
   async delete(context, { id, inputs }) {
     const { consumerClusterId, providerClusterId, name } = splitId(id);
-    const consumer = await openIfInstalled(context, inputs.cluster, consumerClusterId);
+    const consumer = await openIfInstalled(context, inputs, consumerClusterId);
     const namespace =
       consumer && (await findTenantNamespace(consumer.client, providerClusterId, context.signal))?.metadata?.name;
     if (consumer && namespace) await deleteVirtualNode(context, consumer, { name, namespace });

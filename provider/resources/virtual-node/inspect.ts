@@ -1,9 +1,12 @@
-import { Labels, quantitiesEqual, VirtualNodeResource, type VirtualNode } from "../../../agent/api/index.js";
+import { Labels, Names, quantitiesEqual, VirtualNodeResource, type VirtualNode } from "../../../agent/api/index.js";
 import { NodeResource } from "../../../agent/runtime/index.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { addObjectMetadata } from "../../kube/object-metadata.js";
 import type { Peer } from "../../preconditions/index.js";
 import { judgeNode, textual } from "../resource-slice/slice.js";
 import { findTenantNamespace } from "../tenant-namespace/index.js";
-import type { VirtualNodeInputs, VirtualNodeOutputs } from "./schema.js";
+import { virtualNodeInputs, type VirtualNodeInputs, type VirtualNodeOutputs } from "./schema.js";
+import { virtualNodeManifest } from "./virtual-node.js";
 
 export interface FoundVirtualNode {
   inputs: VirtualNodeInputs;
@@ -33,9 +36,16 @@ export async function inspectVirtualNode(
       consumerClusterId: consumer.clusterId,
       tenantNamespace: namespace,
       ...(node ? { nodeName: id.name } : {}),
-      drift: observed.createNode && !isReady ? ["the node is missing or not ready"] : [],
+      drift: [
+        ...(inputs ? deviationsOf(virtualNode, manifestOf(observed, namespace, consumer.agentNamespace, inputs)) : []),
+        ...(observed.createNode && !isReady ? ["the node is missing or not ready"] : []),
+      ],
     },
   };
+}
+
+function manifestOf(observed: VirtualNodeInputs, namespace: string, agentNamespace: string, inputs: VirtualNodeInputs) {
+  return addObjectMetadata(virtualNodeManifest(observed, namespace, agentNamespace), inputs);
 }
 
 function observedInputs(
@@ -52,13 +62,39 @@ function observedInputs(
   );
   const switches = { createNode: spec.createNode ?? true, disableNetworkCheck: spec.disableNetworkCheck ?? false };
   if (inputs) return { ...inputs, resources, ...switches };
+  return importedInputs({ spec, metadata }, { ...id, resources, ...switches });
+}
+
+/** All that the VirtualNode says and is not there by default. */
+function importedInputs({ spec, metadata }: Pick<VirtualNode, "spec" | "metadata">, known: object): VirtualNodeInputs {
   const slice = metadata.labels?.[Labels.resourceSliceName];
-  return {
-    ...id,
-    resources,
-    ...switches,
-    ...(slice ? { resourceSliceName: slice } : { kubeconfigSecretName: spec.kubeconfigSecretRef?.name }),
-    labels: spec.labels,
-    ...(spec.offloadingPatch?.nodeSelector ? { nodeSelector: spec.offloadingPatch.nodeSelector } : {}),
+  const template = spec.vkOptionsTemplateRef?.name;
+  const labels = Object.entries(spec.labels ?? {}).filter(([key]) => key !== Labels.remoteClusterID);
+  const found = {
+    ...known,
+    resourceSliceName: slice,
+    kubeconfigSecretName: slice ? undefined : spec.kubeconfigSecretRef?.name,
+    labels: Object.fromEntries(labels),
+    annotations: spec.annotations,
+    taints: spec.taints,
+    nodeSelector: spec.offloadingPatch?.nodeSelector,
+    runtimeClassName: spec.offloadingPatch?.runtimeClassName,
+    storageClasses: defaultFirst(spec.storageClasses).map(({ storageClassName }) => storageClassName),
+    ingressClasses: defaultFirst(spec.ingressClasses).map(({ ingressClassName }) => ingressClassName),
+    loadBalancerClasses: defaultFirst(spec.loadBalancerClasses).map(
+      ({ loadBalancerClassName }) => loadBalancerClassName,
+    ),
+    vkOptionsTemplateName: template === Names.vkOptionsTemplate ? undefined : template,
   };
+  const said = Object.entries(found).filter(([key, value]) => key in known || !isEmpty(value));
+  return virtualNodeInputs.parse(Object.fromEntries(said));
+}
+
+/** As the inputs name them. */
+function defaultFirst<T extends { default?: boolean }>(classes: readonly T[] = []): T[] {
+  return [...classes].sort((a, b) => Number(b.default ?? false) - Number(a.default ?? false));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }

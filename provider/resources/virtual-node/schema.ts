@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterField, clusterId, quantities } from "../../framework/index.js";
+import { clusterField, clusterId, objectMetadata, quantities } from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
 import { sliceName } from "../resource-slice/schema.js";
 
@@ -63,6 +63,7 @@ export const virtualNodeInputs = z.object({
     .boolean()
     .default(false)
     .meta({ description: "Count the node as ready whatever the network between the clusters. Default: false." }),
+  ...objectMetadata,
 });
 
 export const virtualNodeOutputs = z.object({

@@ -67,7 +67,7 @@ describe("the provider's objects on a real API server", function () {
     server.client.apply(type, manifest, { fieldManager: MANAGER });
 
   it("makes a tenant namespace once, however many ask at a time", async () => {
-    const results = await Promise.all([1, 2, 3].map(() => ensureTenantNamespace(progress(), peer, "b")));
+    const results = await Promise.all([1, 2, 3].map(() => ensureTenantNamespace(progress(), peer, "b", "NetworkLink")));
     expect(results.map(({ name }) => name)).to.deep.equal(["liqo-tenant-b", "liqo-tenant-b", "liqo-tenant-b"]);
     expect(results.filter(({ existed }) => !existed)).to.have.length(1);
     const labels = (await server.client.get(NamespaceResource, { name: "liqo-tenant-b" }))?.metadata?.labels;
@@ -163,7 +163,7 @@ describe("the provider's objects on a real API server", function () {
     await server.client.create(NamespaceResource, { metadata: { name: "by-hand", labels } });
     await releaseTenantNamespace(progress(), peer, "foreign");
     expect(await isDeleting("by-hand")).to.equal(false);
-    await ensureTenantNamespace(progress(), peer, "empty");
+    await ensureTenantNamespace(progress(), peer, "empty", "NetworkLink");
     await releaseTenantNamespace(progress(), peer, "empty");
     expect(await isDeleting("liqo-tenant-empty")).to.equal(true);
   });

@@ -7,6 +7,8 @@ import type { ProviderConfig } from "../../../provider/framework/index.js";
 
 const NO_CONFIG: ProviderConfig = {
   skipVersionCheck: false,
+  globalLabels: {},
+  globalAnnotations: {},
   deleteUnreachable: false,
   skipUpdateUnreachable: false,
 };

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { messageOf } from "../../agent/runtime/kube-error.js";
+
+/** What this package, or Kubernetes for it, goes by: not for users to set. */
+const RESERVED = /^([^/]*\.)?(liqo\.io|pulumi-liqo|pod-security\.kubernetes\.io|app\.kubernetes\.io)\//;
+const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+
+/** @throws Error saying what is wrong with a label's or annotation's key */
+export function checkMetadataKey(key: string): void {
+  const [name = "", prefix, ...rest] = key.split("/").reverse();
+  const isValid =
+    NAME.test(name) && name.length <= 63 && (prefix === undefined || (PREFIX.test(prefix) && prefix.length <= 253));
+  if (!isValid || rest.length > 0) {
+    throw new Error(
+      'is not a key: at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit, optionally after a DNS name and "/"',
+    );
+  }
+  if (RESERVED.test(key)) throw new Error("is set by this package itself: choose a key of your own domain");
+}
+
+const key = z.string().superRefine((value, context) => {
+  try {
+    checkMetadataKey(value);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: messageOf(error) });
+  }
+});
+
+const labelValue = z.string().superRefine((value, context) => {
+  if (value === "" || (value.length <= 63 && NAME.test(value))) return;
+  context.addIssue({
+    code: "custom",
+    message:
+      'is not the value of a label: at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit',
+  });
+});
+
+/** Labels that users choose for objects. */
+export const chosenLabels = z.record(key, labelValue);
+
+/** Annotations that users choose for objects. */
+export const chosenAnnotations = z.record(key, z.string());
+
+/** Labels and annotations for all objects of a resource; the provider's own lie beneath them. */
+export const objectMetadata = {
+  objectLabels: chosenLabels.default({}).meta({
+    description:
+      "Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.",
+    beneath: "globalLabels",
+  }),
+  objectAnnotations: chosenAnnotations.default({}).meta({
+    description:
+      "Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.",
+    beneath: "globalAnnotations",
+  }),
+};
+
+export interface ObjectMetadata {
+  objectLabels: Record<string, string>;
+  objectAnnotations: Record<string, string>;
+}

@@ -1,0 +1,301 @@
+import { setMaxListeners } from "node:events";
+import {
+  asksForVirtualNode,
+  ConfigurationResource,
+  ConnectionResource,
+  DataKeys,
+  gatewayResourceName,
+  GatewayClientResource,
+  GatewayServerResource,
+  IdentityResource,
+  Labels,
+  Names,
+  NamespaceOffloadingResource,
+  NetworkResource,
+  PublicKeyResource,
+  ResourceSliceResource,
+  TenantResource,
+  tenantNamespaceName,
+  VirtualNodeResource,
+  type ResourceSlice,
+} from "../../../../agent/api/index.js";
+import { newKeyPair } from "../../../../agent/controller/network/gateways/key-secret.js";
+import { makeKeyPair } from "../../../../agent/crypto/index.js";
+import { resourceTypeOf } from "../../../../agent/install/kinds.js";
+import { agentManifests } from "../../../../agent/install/index.js";
+import {
+  DeploymentResource,
+  isConflict,
+  isNotFound,
+  isRefused,
+  NodeResource,
+  SecretResource,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "../../../../agent/runtime/index.js";
+import { installInputs } from "../../../../provider/resources/agent/install-inputs.js";
+import { agentInputs } from "../../../../provider/resources/agent/schema.js";
+import { snapshots } from "../../../../provider/waits/snapshots.js";
+
+const MANAGER = { fieldManager: "simulated-agent" };
+/** What an agent needs to be seen and used; its workloads and webhooks would not run here. */
+const APPLIED = ["Namespace", "ConfigMap", "ClusterRole", "Role", "Network", "Deployment"];
+
+export interface SimulatedCluster {
+  id: string;
+  client: KubeClient;
+  podCIDR: string;
+}
+
+export interface SimulatedAgents {
+  stop(): Promise<void>;
+}
+
+type Handler<T extends KubeObject> = (object: T) => Promise<unknown>;
+
+/**
+ * Plays the agents of two clusters of which only the API servers run: their objects are there, and whatever a provider asks of an agent is granted
+ * at once in the statuses. No packet flows and no pod runs.
+ */
+export async function simulateAgents(one: SimulatedCluster, other: SimulatedCluster): Promise<SimulatedAgents> {
+  const ended = new AbortController();
+  setMaxListeners(0, ended.signal);
+  await Promise.all([prepare(one), prepare(other)]);
+  const work = [...play(one, other, ended.signal), ...play(other, one, ended.signal)];
+  return {
+    async stop() {
+      ended.abort();
+      await Promise.allSettled(work);
+    },
+  };
+}
+
+async function prepare({ id, client, podCIDR }: SimulatedCluster): Promise<void> {
+  const inputs = installInputs(agentInputs.parse({ clusterId: id }), {
+    podCIDRs: [podCIDR],
+    serviceCIDR: "10.96.0.0/12",
+    apiServerAddress: "",
+  });
+  const manifests = agentManifests(inputs).filter(
+    ({ kind = "" }) => APPLIED.includes(kind) || kind.endsWith("Template"),
+  );
+  for (const manifest of manifests) await client.apply(resourceTypeOf(manifest), manifest, MANAGER);
+  const { items } = await client.list(NetworkResource);
+  for (const { metadata, spec } of items) {
+    await status(client, NetworkResource, metadata, { cidr: spec.cidr });
+  }
+  const keys = await makeKeyPair();
+  const data = {
+    [DataKeys.privateKey]: base64(keys.privateKey),
+    [DataKeys.publicKey]: Buffer.from(keys.publicKey.replace(/-----.*-----|\s/g, ""), "base64").toString("base64"),
+  };
+  const metadata = { name: Names.authenticationKeysSecret, namespace: Names.namespace };
+  await client.apply(SecretResource, { metadata, data }, MANAGER);
+}
+
+/** Every behaviour of one cluster's agent, each until the signal. */
+function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal): Promise<void>[] {
+  const { client } = own;
+  const on = <T extends KubeObject>(type: ResourceType<T>, changed: Handler<T>, removed: Handler<T> = nothing) =>
+    follow(client, type, { changed, removed }, signal);
+  return [
+    on(SecretResource, ({ metadata, data }) => signNonce(client, metadata, data)),
+    on(TenantResource, async ({ metadata, spec, status: present }) => {
+      const proxyURL = spec.proxyURL;
+      if (present?.authParams && (present.authParams.proxyURL ?? "") === (proxyURL ?? "")) return;
+      const authParams = {
+        apiServer: "https://provider:6443",
+        signedCRT: base64("crt"),
+        ...(proxyURL ? { proxyURL } : {}),
+      };
+      await status(client, TenantResource, metadata, { tenantNamespace: metadata.namespace, authParams });
+    }),
+    on(IdentityResource, async ({ metadata, status: present }) => {
+      if (present?.kubeconfigSecretRef) return;
+      await status(client, IdentityResource, metadata, {
+        kubeconfigSecretRef: { name: `kubeconfig-${metadata.name}` },
+      });
+    }),
+    on(ConfigurationResource, async ({ metadata, spec }) => {
+      await status(client, ConfigurationResource, metadata, { remote: { cidr: spec.remote?.cidr } });
+    }),
+    on(GatewayServerResource, async (gateway) => {
+      await runGateway(client, gateway);
+      const { port, nodePort } = gateway.spec.endpoint ?? {};
+      const endpoint = { addresses: ["192.0.2.10"], port: nodePort ?? port, protocol: "UDP" };
+      await status(client, GatewayServerResource, gateway.metadata, {
+        endpoint,
+        secretRef: keysOf(gateway),
+      });
+    }),
+    on(GatewayClientResource, async (gateway) => {
+      await runGateway(client, gateway);
+      await status(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway) });
+    }),
+    on(PublicKeyResource, async ({ metadata }) => {
+      const labels = { [Labels.remoteClusterID]: peer.id };
+      const id = { name: metadata.name, namespace: metadata.namespace };
+      const gatewayRef = { apiVersion: "networking.liqo.io/v1beta1", kind: "GatewayServer", name: metadata.name ?? "" };
+      const connection = { metadata: { ...id, labels }, spec: { type: "Server" as const, gatewayRef } };
+      await client.apply(ConnectionResource, connection, MANAGER);
+      await status(client, ConnectionResource, id, { value: "Connected" });
+    }),
+    on(
+      ResourceSliceResource,
+      (slice) => grantSlice(own, peer, slice),
+      async (slice) => {
+        if (isCopy(slice)) return;
+        const copy = { name: slice.metadata.name ?? "", namespace: tenantNamespaceName(own.id) };
+        await peer.client.delete(ResourceSliceResource, copy);
+      },
+    ),
+    on(
+      VirtualNodeResource,
+      async ({ metadata, spec }) => {
+        if (spec.createNode === false) return;
+        const allocatable = spec.resourceQuota?.hard as Record<string, string> | undefined;
+        const node = { metadata: { name: metadata.name, labels: { [Labels.type]: "virtual-node" } } };
+        await client.apply(NodeResource, node, MANAGER);
+        const conditions = [{ type: "Ready", status: "True" }];
+        await status(client, NodeResource, { name: metadata.name }, { allocatable, conditions });
+      },
+      ({ metadata }) => client.delete(NodeResource, { name: metadata.name ?? "" }),
+    ),
+    on(NamespaceOffloadingResource, async ({ metadata, spec }) => {
+      const ready = [{ type: "Ready", status: "True", lastTransitionTime: new Date(0).toISOString() }];
+      await status(client, NamespaceOffloadingResource, metadata, {
+        observedGeneration: metadata.generation,
+        offloadingPhase: "Ready",
+        remoteNamespaceName: spec.remoteNamespaceName ?? `${metadata.namespace}-${own.id}`,
+        remoteNamespacesConditions: { [peer.id]: ready },
+      });
+    }),
+  ];
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+function isCopy({ metadata }: ResourceSlice): boolean {
+  return metadata.labels?.[Labels.replicated] === "true";
+}
+
+async function follow<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  { changed, removed }: Record<"changed" | "removed", Handler<T>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const seen = new Map<string, T>();
+  for await (const objects of snapshots(client, type, {}, signal)) {
+    const present = new Map(objects.map((object) => [object.metadata?.uid ?? "", object]));
+    for (const [uid, object] of seen) {
+      if (present.has(uid)) continue;
+      seen.delete(uid);
+      await unlessOvertaken(removed(object), signal);
+    }
+    for (const [uid, object] of present) {
+      const { resourceVersion, deletionTimestamp } = object.metadata ?? {};
+      if (seen.get(uid)?.metadata?.resourceVersion === resourceVersion || deletionTimestamp !== undefined) continue;
+      seen.set(uid, object);
+      await unlessOvertaken(changed(object), signal);
+    }
+  }
+}
+
+/** What was deleted or changed meanwhile, the next snapshot tells. */
+async function unlessOvertaken(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error) && !isRefused(error) && !signal.aborted) throw error;
+  }
+}
+
+async function signNonce(client: KubeClient, metadata: KubeObject["metadata"], data: Record<string, string> = {}) {
+  const { labels = {}, name = "", namespace } = metadata ?? {};
+  const id = { name, namespace };
+  if (labels[Labels.nonce] && !data[DataKeys.nonce]) {
+    await client.mergePatch(SecretResource, id, { data: { [DataKeys.nonce]: base64(base64("nonce")) } }, MANAGER);
+  }
+  if (labels[Labels.signedNonce] && data[DataKeys.nonce] && !data[DataKeys.signedNonce]) {
+    await client.mergePatch(SecretResource, id, { data: { [DataKeys.signedNonce]: base64("signed") } }, MANAGER);
+  }
+}
+
+function keysOf({ metadata }: KubeObject): { name: string; namespace?: string } {
+  return { name: gatewayResourceName(metadata?.name ?? ""), namespace: metadata?.namespace };
+}
+
+/** A Deployment that counts as running, and a key Secret. */
+async function runGateway(client: KubeClient, gateway: KubeObject): Promise<void> {
+  const id = { name: gatewayResourceName(gateway.metadata?.name ?? ""), namespace: gateway.metadata?.namespace };
+  if (!(await client.get(SecretResource, id))) {
+    await client.apply(SecretResource, { metadata: id, data: { ...newKeyPair() } }, MANAGER);
+  }
+  const labels = { gateway: id.name };
+  const deployment = {
+    metadata: id,
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "gateway", image: "none" }] } },
+    },
+  };
+  const { metadata } = await client.apply(DeploymentResource, deployment, MANAGER);
+  await status(client, DeploymentResource, metadata, {
+    observedGeneration: metadata?.generation,
+    replicas: 1,
+    readyReplicas: 1,
+    updatedReplicas: 1,
+    availableReplicas: 1,
+  });
+}
+
+async function grantSlice(own: SimulatedCluster, peer: SimulatedCluster, slice: ResourceSlice): Promise<void> {
+  const { metadata, spec } = slice;
+  if (isCopy(slice)) return;
+  const granted = { cpu: "4", ...spec.resources };
+  const condition = (type: string) => ({
+    type,
+    status: "Accepted",
+    lastTransitionTime: new Date(0).toISOString(),
+    reason: "Accepted",
+    message: "granted",
+  });
+  const copy = {
+    metadata: {
+      name: metadata.name,
+      namespace: tenantNamespaceName(own.id),
+      labels: { [Labels.replicated]: "true", [Labels.originID]: own.id, [Labels.remoteClusterID]: own.id },
+    },
+    spec,
+  };
+  await peer.client.apply(ResourceSliceResource, copy, MANAGER);
+  if (asksForVirtualNode(metadata.annotations)) {
+    const node = { name: metadata.name, namespace: metadata.namespace, labels: { [Labels.remoteClusterID]: peer.id } };
+    const spec = {
+      clusterID: peer.id,
+      createNode: true,
+      kubeconfigSecretRef: { name: "kubeconfig" },
+      resourceQuota: { hard: granted },
+    };
+    await own.client.apply(VirtualNodeResource, { metadata: node, spec }, MANAGER);
+  }
+  const conditions = [condition("Authentication"), condition("Resources")];
+  await status(own.client, ResourceSliceResource, metadata, { conditions, resources: granted });
+}
+
+async function status(
+  client: KubeClient,
+  type: ResourceType,
+  metadata: { name?: string; namespace?: string } | undefined,
+  value: object,
+): Promise<void> {
+  const id = { name: metadata?.name ?? "", namespace: metadata?.namespace };
+  await client.mergePatch(type, id, { status: value }, { ...MANAGER, subresource: "status" });
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
