@@ -1,5 +1,5 @@
 import { Ports } from "../api/names.js";
-import { HostRules } from "../host-rules/index.js";
+import { HostRules, gatewayRuleOwner } from "../host-rules/index.js";
 import { startHealthServer } from "../runtime/health.js";
 import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
 import { KubeClient, aborted, createLogger, delay } from "../runtime/index.js";
@@ -59,7 +59,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     logger,
     host: { node: args.nodeName, remoteClusterID: args.remoteClusterID },
     hostName: args.name,
-    owner: `${args.namespace}-${args.name}`,
+    owner: gatewayRuleOwner(args),
     // In front of the gateway's own.
     defaultPriority: FROM_TUNNEL.priority - 1,
     reports: () => leadership === undefined || leadership.isLeader,

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   FirewallConfigurationResource,
   RouteConfigurationResource,
@@ -13,6 +12,7 @@ import { firewallProblems } from "./firewall-problems.js";
 import { FirewallTables, tableKey, type WantedTable } from "./firewall-tables.js";
 import { carriesOutFirewall, carriesOutRoutes, type RuleHost } from "./hosts.js";
 import { routeProblems } from "./route-problems.js";
+import { rulesManager } from "./rules-manager.js";
 import { tablePlan, type TablePlan } from "./routing-plan.js";
 import { applyTablePlans } from "./routing-tables.js";
 
@@ -52,7 +52,7 @@ export class HostRules {
     this.routes = new Informer(client, RouteConfigurationResource, { logger });
     this.firewalls = new Informer(client, FirewallConfigurationResource, { logger });
     this.tables = new FirewallTables(run);
-    this.conditions = new ConditionWriter({ ...options, fieldManager: managerOf(options.owner) });
+    this.conditions = new ConditionWriter({ ...options, fieldManager: rulesManager(options.owner) });
     this.loop = new LevelLoop({ apply: () => this.apply(), logger });
   }
 
@@ -149,14 +149,6 @@ export class HostRules {
     for (const firewall of this.firewalls.list())
       await this.conditions.write(FirewallConfigurationResource, this.firewalls, firewall, outcomes);
   }
-}
-
-/** The API server takes no longer names of managers. */
-const MANAGER_MAX = 128;
-
-function managerOf(owner: string): string {
-  const name = `liqo-rules-${owner}`;
-  return name.length <= MANAGER_MAX ? name : `liqo-rules-${createHash("sha256").update(owner).digest("hex")}`;
 }
 
 /** Of two that want one table the older has it. */

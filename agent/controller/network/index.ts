@@ -12,10 +12,11 @@ import { tunnelController } from "./fabric/tunnel-controller.js";
 import { gatewayController } from "./gateways/gateway-controller.js";
 import { CLIENT, SERVER } from "./gateways/kinds.js";
 import { workloadController } from "./gateways/workload-controller.js";
+import { formerHostsControllers } from "./rules/former-hosts-controller.js";
 
 /**
  * The control side of the network (network specification): addresses (ranges and borrowed addresses), gateways (from templates to
- * running pods) and fabric (links between nodes and gateways). It writes objects only: links, routes and rules are made by the
+ * running pods), fabric (links between nodes and gateways) and rules that users bring (what is said of them). It writes objects only: links, routes and rules are made by the
  * gateway and fabric roles, which read them.
  */
 export const setupNetwork: AreaSetup = (context) => {
@@ -36,5 +37,6 @@ export const setupNetwork: AreaSetup = (context) => {
     internalNodeController(context, lock),
     internalFabricController(context, lock),
     tunnelController(context, lock),
+    ...formerHostsControllers(context),
   ];
 };

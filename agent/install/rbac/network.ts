@@ -4,6 +4,16 @@ import { IPAM, NETWORKING, Names } from "../../api/index.js";
 const READ = ["get", "list", "watch"];
 const WRITE = ["get", "list", "watch", "create", "update", "patch", "delete"];
 
+/** Routes and firewall rules that users bring: carried out, and told of. */
+const HOST_RULES: PolicyRule[] = [
+  { apiGroups: [NETWORKING.group], resources: ["routeconfigurations", "firewallconfigurations"], verbs: READ },
+  {
+    apiGroups: [NETWORKING.group],
+    resources: ["routeconfigurations/status", "firewallconfigurations/status"],
+    verbs: ["patch"],
+  },
+];
+
 /** What the controller's network area needs. */
 export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
   // Allocation of ranges and addresses, and the objects made for each remote range and borrowed address.
@@ -53,16 +63,8 @@ export const NETWORK_CONTROLLER_RULES: PolicyRule[] = [
   // Where gateways run, their addresses, and the addresses of offloaded pods.
   { apiGroups: [""], resources: ["nodes", "pods"], verbs: READ },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
-];
-
-/** Routes and firewall rules that users bring: carried out, and told of. */
-const HOST_RULES: PolicyRule[] = [
-  { apiGroups: [NETWORKING.group], resources: ["routeconfigurations", "firewallconfigurations"], verbs: READ },
-  {
-    apiGroups: [NETWORKING.group],
-    resources: ["routeconfigurations/status", "firewallconfigurations/status"],
-    verbs: ["patch"],
-  },
+  // What hosts that are gone have said of rules that users bring: taken back in their place.
+  ...HOST_RULES,
 ];
 
 /** What every gateway needs; bound in the whole cluster, as links to nodes and borrowed addresses are not in its namespace. */

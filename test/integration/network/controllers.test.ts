@@ -10,12 +10,14 @@ import {
   InternalNodeResource,
   Labels,
   NetworkResource,
+  RouteConfigurationResource,
   WgGatewayServerResource,
   WgGatewayServerTemplateResource,
 } from "../../../agent/api/index.js";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import type { Startable } from "../../../agent/controller/context.js";
 import { setupNetwork } from "../../../agent/controller/network/index.js";
+import { gatewayRuleOwner, rulesManager } from "../../../agent/host-rules/index.js";
 import { gatewayTemplateManifests, networkManifests } from "../../../agent/install/network-templates.js";
 import {
   ClusterRoleBindingResource,
@@ -304,6 +306,41 @@ describe("network controllers on a real API server", function () {
     const options = { namespace: TENANT, timeoutMs: 20_000, what: "no OwnGateway" };
     await waitFor(client, ownType("OwnGateway"), options, (objects) => objects.length === 0);
     await client.delete(GatewayServerResource, { name: "c", namespace: TENANT });
+  });
+
+  it("takes back what nodes and gateways that are gone have said of rules that users bring", async () => {
+    await client.create(NodeResource, { metadata: { name: "n2" } });
+    const fabric = (metadata: object, nodeName: string) => ({
+      metadata: { name: `fabric-${nodeName}`, namespace: NAMESPACE, ...metadata },
+      spec: { nodeName, containers: [{ name: "fabric", image: "example/agent:1" }] },
+    });
+    await client.create(PodResource, fabric({ labels: { [Labels.appName]: "fabric" } }, "n2"));
+    const rules = {
+      table: { name: "t", rules: [{ dst: "192.0.2.0/24", routes: [{ dst: "192.0.2.0/24", dev: "lo" }] }] },
+    };
+    const id = { name: "routes", namespace: TENANT };
+    await client.create(RouteConfigurationResource, RouteConfigurationResource.build({ metadata: id, spec: rules }));
+    const gateway = gatewayRuleOwner({ namespace: TENANT, name: "b" });
+    const owners = { "fabric-n1": "n1", "fabric-n2": "n2", b: gateway, "fabric-gone": "gone" };
+    for (const [host, owner] of Object.entries(owners)) {
+      const status = { conditions: [{ type: "Applied" as const, status: "True" as const, host }] };
+      const options = { fieldManager: rulesManager(owner), subresource: "status" } as const;
+      await client.apply(RouteConfigurationResource, { metadata: id, status }, options);
+    }
+    const hosts = (wanted: string[]) =>
+      eventually(RouteConfigurationResource, "routes", TENANT, ({ status }) => {
+        const told = (status?.conditions ?? []).map(({ host }) => host).sort();
+        return JSON.stringify(told) === JSON.stringify(wanted);
+      });
+    await client.delete(NodeResource, { name: "n2" });
+    // The pod may still write: with it goes its word.
+    await hosts(["b", "fabric-n1", "fabric-n2"]);
+    await client.delete(PodResource, { name: "fabric-n2", namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+    await hosts(["b", "fabric-n1"]);
+    await client.delete(GatewayServerResource, { name: "b", namespace: TENANT });
+    await client.delete(PodResource, { name: "gateway", namespace: TENANT }, { gracePeriodSeconds: 0 });
+    await hosts(["fabric-n1"]);
+    await client.delete(RouteConfigurationResource, id);
   });
 
   it("leaves nothing behind", async () => {
