@@ -157,6 +157,12 @@ function deployment(inputs: TemplateInputs, roleArguments: string[]): object {
   };
 }
 
+/**
+ * What a request is, a busy node's processors are shared by. So a gateway asks for what agents of cluster networks and DNS commonly do: less would starve the
+ * traffic of all pods behind it before any of them, and more would keep small clusters from holding a gateway for each of many peers.
+ */
+const REQUESTS = { cpu: "100m", memory: "64Mi" };
+
 /** Without a standby, a new gateway and an old one would fight for the peer. */
 const ONE_MORE_FIRST = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
 
@@ -184,7 +190,7 @@ function container({ image, imagePullPolicy }: TemplateInputs, roleArguments: st
     ...(hasStandby ? { readinessProbe: { httpGet: { path: "/readyz", port: Ports.health }, periodSeconds: 2 } } : {}),
     // What it said last tells whoever looks at the pod why it ended.
     terminationMessagePolicy: "FallbackToLogsOnError",
-    resources: { requests: { cpu: "20m", memory: "64Mi" } },
+    resources: { requests: REQUESTS },
     // Kernel settings of the pod's network namespace, and a TUN device where the kernel has no WireGuard.
     securityContext: { privileged: true },
     volumeMounts: [{ name: KEYS_VOLUME, mountPath: "/etc/wireguard/keys", readOnly: true }],
