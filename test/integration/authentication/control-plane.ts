@@ -38,16 +38,16 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** @param options webhooks: judge what is written, as an installation does */
+/** @param options webhooks: judge what is written, as an installation does; signer: false leaves certificates to the test */
 export async function startControlPlane(
   id: string,
   overrides: Partial<ControllerConfig> = {},
-  options: { webhooks?: boolean } = {},
+  options: { webhooks?: boolean; signer?: boolean } = {},
 ): Promise<ControlPlane> {
   const server = await startApiServer({
     name: id,
     controllers: [
-      "certificatesigningrequest-signing-controller",
+      ...(options.signer === false ? [] : ["certificatesigningrequest-signing-controller"]),
       "garbage-collector-controller",
       "namespace-controller",
     ],

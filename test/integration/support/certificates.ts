@@ -15,6 +15,8 @@ export interface KeyPair {
 export interface Authority extends KeyPair {
   /** Issues a certificate, for servers and clients alike. `subject` is a distinguished name such as CN=admin,O=system:masters. */
   issue(subject: string, hosts?: { dns?: string[]; ip?: string[] }): Promise<KeyPair>;
+  /** Answers a client's PEM request with a certificate that is valid from now on, for so many seconds. */
+  sign(request: string, lifetimeSeconds: number): Promise<string>;
 }
 
 export async function createAuthority(name: string): Promise<Authority> {
@@ -35,6 +37,7 @@ export async function createAuthority(name: string): Promise<Authority> {
     certificate: certificate.toString("pem"),
     key: await privatePem(keys.privateKey),
     issue: (subject, hosts = {}) => issue({ certificate, key: keys.privateKey }, subject, hosts),
+    sign: (request, lifetimeSeconds) => sign({ certificate, key: keys.privateKey }, request, lifetimeSeconds),
   };
 }
 
@@ -44,31 +47,53 @@ export function createSigningKey(): string {
   return privateKey.export({ type: "sec1", format: "pem" }).toString();
 }
 
-async function issue(
-  issuer: { certificate: x509.X509Certificate; key: webcrypto.CryptoKey },
-  subject: string,
-  hosts: { dns?: string[]; ip?: string[] },
-): Promise<KeyPair> {
+interface Issuer {
+  certificate: x509.X509Certificate;
+  key: webcrypto.CryptoKey;
+}
+
+async function issue(issuer: Issuer, subject: string, hosts: { dns?: string[]; ip?: string[] }): Promise<KeyPair> {
   const keys = await generateKeys();
   const names: x509.JsonGeneralNames = [
     ...(hosts.dns ?? []).map((value) => ({ type: "dns" as const, value })),
     ...(hosts.ip ?? []).map((value) => ({ type: "ip" as const, value })),
   ];
   const certificate = await x509.X509CertificateGenerator.create({
+    ...leafOf(issuer, subject, keys.publicKey),
     ...validity(),
+    extensions: [...leafExtensions(), ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : [])],
+  });
+  return { certificate: certificate.toString("pem"), key: await privatePem(keys.privateKey) };
+}
+
+async function sign(issuer: Issuer, request: string, lifetimeSeconds: number): Promise<string> {
+  const { subject, publicKey } = new x509.Pkcs10CertificateRequest(request);
+  const notBefore = new Date();
+  const certificate = await x509.X509CertificateGenerator.create({
+    ...leafOf(issuer, subject, publicKey),
+    notBefore,
+    notAfter: new Date(notBefore.getTime() + lifetimeSeconds * 1000),
+    extensions: leafExtensions(),
+  });
+  return `${certificate.toString("pem")}\n`;
+}
+
+function leafOf(issuer: Issuer, subject: string, publicKey: x509.PublicKey | webcrypto.CryptoKey) {
+  return {
     serialNumber: serial(),
     subject,
     issuer: issuer.certificate.subject,
-    publicKey: keys.publicKey,
+    publicKey,
     signingKey: issuer.key,
     signingAlgorithm: ALGORITHM,
-    extensions: [
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
-      ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : []),
-    ],
-  });
-  return { certificate: certificate.toString("pem"), key: await privatePem(keys.privateKey) };
+  };
+}
+
+function leafExtensions(): x509.Extension[] {
+  return [
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+  ];
 }
 
 function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
