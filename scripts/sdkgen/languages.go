@@ -32,11 +32,25 @@ func generateNodejs(pkg *schema.Package) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withRootImports(files), nil
+	for name, content := range files {
+		if up := stepsUp(name, 0); up > 0 && path.Ext(name) == ".ts" {
+			files[name] = rootImportNodejs.ReplaceAll(content, []byte(`from "`+strings.Repeat("../", up)+`$1";`))
+		}
+	}
+	return files, nil
 }
 
 func generatePython(pkg *schema.Package) (map[string][]byte, error) {
-	return python.GeneratePackage(tool, pkg, nil, nil)
+	files, err := python.GeneratePackage(tool, pkg, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range files {
+		if up := stepsUp(name, 1); up > 0 && strings.HasPrefix(path.Ext(name), ".py") {
+			files[name] = rootImportPython.ReplaceAll(content, []byte("from ."+strings.Repeat(".", up)+" import $1"))
+		}
+	}
+	return files, nil
 }
 
 func generateGo(pkg *schema.Package) (map[string][]byte, error) {
@@ -71,18 +85,14 @@ func (embeddedLogo) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-var rootImport = regexp.MustCompile(`from "\./(utilities|types/(?:input|output|enums))";`)
+// Generators compute the path from a folder to the root with filepath.Rel(folder, ""), which since Go 1.25 no longer ends in "/.", so that one step up
+// is lost, and files in folders would not find the root's modules.
+var (
+	rootImportNodejs = regexp.MustCompile(`from "\./(utilities|types/(?:input|output|enums))";`)
+	rootImportPython = regexp.MustCompile(`(?m)^from \. import (_utilities)\b`)
+)
 
-// withRootImports lets files in folders import the root's modules by the right path. The generator computes it with filepath.Rel(folder, ""), which
-// since Go 1.25 no longer ends in "/.", so that one step up is lost.
-func withRootImports(files map[string][]byte) map[string][]byte {
-	for name, content := range files {
-		folder := path.Dir(name)
-		if folder == "." || !strings.HasSuffix(name, ".ts") {
-			continue
-		}
-		up := strings.Repeat("../", strings.Count(folder, "/")+1)
-		files[name] = rootImport.ReplaceAll(content, []byte(`from "`+up+`$1";`))
-	}
-	return files
+// stepsUp says how many folders a file lies below the root, which is itself so many below the SDK's.
+func stepsUp(name string, root int) int {
+	return strings.Count(name, "/") - root
 }

@@ -25,12 +25,17 @@ export function which(program: string, folders: readonly string[] = []): string 
 export async function ensurePrograms(programs: readonly SystemProgram[], progress: Progress): Promise<void> {
   const missing = programs.filter((item) => which(item.program, item.folders) === undefined);
   if (missing.length === 0) return;
+  const names = missing.map((item) => item.program).join(", ");
   const packages = [...new Set(missing.map((item) => item.package))];
+  await installPackages(packages, `Not installed: ${names}.`, progress);
+}
+
+/** Installs Debian packages as root, else tells exactly what to install; `reason` is the sentence before that. */
+export async function installPackages(packages: readonly string[], reason: string, progress: Progress): Promise<void> {
   const apt = which("apt-get");
   if (!apt || process.getuid?.() !== 0) {
-    const names = missing.map((item) => item.program).join(", ");
     throw new Error(
-      `Not installed: ${names}. Install them (on Debian or Ubuntu: sudo apt-get install -y ${packages.join(" ")}) and try again.`,
+      `${reason} Install what is missing (on Debian or Ubuntu: sudo apt-get install -y ${packages.join(" ")}) and try again.`,
     );
   }
   await progress.step(`installing ${packages.join(", ")}`, () => install(apt, packages), true);
