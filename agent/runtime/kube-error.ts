@@ -16,6 +16,11 @@ export class KubeError extends Error {
     super(message, options);
     this.name = "KubeError";
   }
+
+  /** By name: what is loaded when first needed may have come with a copy of this module. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "KubeError";
+  }
 }
 
 function hasCode(error: unknown, code: number): boolean {

@@ -1,4 +1,4 @@
-import type { KubeError } from "../../agent/runtime/kube-error.js";
+import { KubeError } from "../../agent/runtime/kube-error.js";
 import { ClusterArgsError } from "./kubeconfig.js";
 
 const REASONS = ["Unreachable", "Timeout", "BadConfig"];
@@ -7,13 +7,8 @@ const REASONS = ["Unreachable", "Timeout", "BadConfig"];
 export function isOutOfReach(error: unknown): boolean {
   if (error instanceof ClusterArgsError) return true;
   if (!(error instanceof Error)) return false;
-  if (isKubeError(error)) return error.code === 0 && REASONS.includes(error.reason);
+  if (error instanceof KubeError) return error.code === 0 && REASONS.includes(error.reason);
   return error.cause !== undefined && isOutOfReach(error.cause);
-}
-
-/** By name: the client is loaded when first needed, by a loader that may have a copy of its own of the class. */
-function isKubeError(error: Error): error is KubeError {
-  return error.name === "KubeError";
 }
 
 /** What to do about a cluster that is out of reach while its resource is refreshed or updated. */

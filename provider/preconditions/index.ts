@@ -4,6 +4,7 @@ export * from "./departing.js";
 export * from "./import-id.js";
 export * from "./pair.js";
 export * from "./preview.js";
+export * from "./rights.js";
 export * from "./same-cluster.js";
 export * from "./single.js";
 export * from "./versions.js";

@@ -101,23 +101,23 @@ function peerOf(own: OpenedSide, other: OpenedSide): Peer {
   );
 }
 
-function checkVersions(context: CallContext, { consumer, provider }: Pair): void {
+/** Agents whose versions do not fit, in words; undefined where they do, or may be used all the same. */
+export function misfitOf({ config }: CallContext, { consumer, provider }: Pair): { reason: string } | undefined {
+  if (config.skipVersionCheck || judgeVersions(consumer.agent, provider.agent) !== "refuse") return undefined;
   const both = `cluster ${consumer.client.cluster} runs ${describeVersion(consumer.agent)}, cluster ${provider.client.cluster} ${describeVersion(provider.agent)}`;
-  switch (judgeVersions(consumer.agent, provider.agent)) {
-    case "fit":
-      return;
-    case "warn":
-      context.log(
-        "warning",
-        `${both}: peerings with other installations are supported for equal minor versions of Liqo only`,
-      );
-      return;
-    case "refuse":
-      if (context.config.skipVersionCheck) return;
-      throw new Error(
-        `consumer, provider: the agents' versions do not fit: ${both}. Upgrade one, or allow it by the provider's skipVersionCheck`,
-      );
-  }
+  return { reason: `consumer, provider: the agents' versions do not fit: ${both}` };
+}
+
+function checkVersions(context: CallContext, pair: Pair): void {
+  const { consumer, provider } = pair;
+  const misfit = misfitOf(context, pair);
+  if (misfit) throw new Error(`${misfit.reason}. Upgrade one, or allow it by the provider's skipVersionCheck`);
+  if (judgeVersions(consumer.agent, provider.agent) !== "warn") return;
+  const both = `cluster ${consumer.client.cluster} runs ${describeVersion(consumer.agent)}, cluster ${provider.client.cluster} ${describeVersion(provider.agent)}`;
+  context.log(
+    "warning",
+    `${both}: peerings with other installations are supported for equal minor versions of Liqo only`,
+  );
 }
 
 function otherPair(pair: Pair, expected: string): Error {

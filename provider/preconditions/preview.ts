@@ -1,6 +1,6 @@
 import { known, type CallContext, type ClusterArgs, type Unknowable } from "../framework/index.js";
 import { findAgent } from "./agent.js";
-import { pairOf, type OpenedSide, type Pair, type Side } from "./pair.js";
+import { misfitOf, pairOf, type OpenedSide, type Pair, type Peer, type Side } from "./pair.js";
 
 /**
  * The pair as far as a preview can see it: undefined when a kubeconfig is not known yet, a cluster does not answer, or an agent is still to be
@@ -14,7 +14,21 @@ export async function previewPair(
     peek(context, "consumer", inputs.consumer),
     peek(context, "provider", inputs.provider),
   ]);
-  return consumer?.agent && provider?.agent ? pairOf(consumer, provider) : undefined;
+  if (!consumer?.agent || !provider?.agent) return undefined;
+  const pair = pairOf(consumer, provider);
+  const misfit = misfitOf(context, pair);
+  if (misfit) context.log("warning", `${misfit.reason}: up will fail unless one is upgraded before`);
+  return pair;
+}
+
+/** The one cluster of a resource, likewise. */
+export async function previewCluster(
+  context: CallContext,
+  cluster: Unknowable<ClusterArgs | undefined> | undefined,
+): Promise<Peer | undefined> {
+  const { client, agent } = (await peek(context, "consumer", cluster)) ?? {};
+  if (!client || !agent) return undefined;
+  return { side: "consumer", client, clusterId: agent.clusterId, agentNamespace: agent.namespace, agent };
 }
 
 async function peek(

@@ -17,6 +17,8 @@ import { readInstallation } from "./read.js";
 import { resolveRanges, shownAddress, undetected } from "./resolve.js";
 import { agentInputs, agentOutputs, type AgentInputs, type AgentOutputs } from "./schema.js";
 import { uninstall } from "./uninstall.js";
+import { installRights } from "./rights.js";
+import { foreseeRights, requireRights } from "../../preconditions/rights.js";
 import { VERSION } from "../../version.js";
 
 /** liqo:index:Agent: the software in one cluster. Its ID is the cluster's ID. */
@@ -46,15 +48,16 @@ export const agent = defineResource({
     return { ignore };
   },
 
-  preview(_context, inputs, old) {
+  async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AgentOutputs>>> {
+    if (!old) await foreseeInstallation(context, inputs);
     const clusterId = known<string>(inputs.clusterId);
     const namespace = known<string>(inputs.namespace);
-    return Promise.resolve({
+    return {
       ...(clusterId === undefined ? {} : { clusterId }),
       ...(namespace === undefined ? {} : { namespace }),
       version: VERSION,
       ...(old ? {} : { podCIDRs: inputs.podCIDRs, serviceCIDR: inputs.serviceCIDR }),
-    });
+    };
   },
 
   async create(context, inputs) {
@@ -62,6 +65,7 @@ export const agent = defineResource({
     const present = await findInstallation(client, context.signal);
     const conflict = present && conflictOf(client, present, inputs);
     if (conflict) throw new Error(conflict);
+    await requireRights(context, installRights(client, inputs));
     const resolved = await resolveRanges(client, inputs, {}, context.signal);
     context.checkpoint(inputs.clusterId, { clusterId: inputs.clusterId, namespace: inputs.namespace, ...resolved });
     await install(
@@ -119,6 +123,12 @@ export const agent = defineResource({
     );
   },
 });
+
+/** Tells in a preview which rights are missing, where the cluster can be asked. */
+async function foreseeInstallation(context: CallContext, inputs: UnknowableProperties<AgentInputs>): Promise<void> {
+  const all = known<AgentInputs>(inputs);
+  if (all) await foreseeRights(context, installRights(await context.client(all.cluster), all));
+}
 
 /** Ranges of one cluster must be apart from each other. */
 function checkRanges(inputs: UnknowableProperties<AgentInputs>, failures: Failures): void {

@@ -1,12 +1,14 @@
 import { defineResource, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
 import {
   checkDifferentClusters,
+  foreseeRights,
   openDeparting,
   openFound,
   openPair,
   pairId,
   previewPair,
   readPairImport,
+  requireRights,
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
@@ -14,6 +16,7 @@ import { checkAccess } from "./access.js";
 import { authenticate } from "./handshake.js";
 import { inspectAuthentication } from "./inspect.js";
 import { revoke } from "./revoke.js";
+import { authenticationRights } from "./rights.js";
 import {
   authenticationInputs,
   authenticationOutputs,
@@ -38,10 +41,12 @@ export const authentication = defineResource({
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AuthenticationOutputs>>> {
     if (old) return { drift: [] };
     const pair = await previewPair(context, inputs);
+    if (pair) await foreseeRights(context, await authenticationRights(pair, context.signal));
     return { drift: [], ...(pair ? clusterIds(pair) : {}) };
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
+    await requireRights(context, await authenticationRights(pair, context.signal));
     return { id: pairId(pair), outputs: await establish(context, pair, inputs) };
   },
   async read(context, { id, inputs }) {

@@ -3,9 +3,18 @@ import { isDeleting } from "../../../agent/runtime/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { defineResource, known, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
-import { openCluster, openIfInstalled, readSingleImport, type Peer } from "../../preconditions/index.js";
+import {
+  foreseeRights,
+  openCluster,
+  openIfInstalled,
+  previewCluster,
+  readSingleImport,
+  requireRights,
+  type Peer,
+} from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
 import { offload, offloadedOf } from "./offload.js";
+import { offloadingRights } from "./rights.js";
 import {
   namespaceOffloadingInputs,
   namespaceOffloadingOutputs,
@@ -34,9 +43,16 @@ export const namespaceOffloading = defineResource({
     return Promise.resolve();
   },
   diff: repairDrift,
-  preview: (): Promise<Partial<UnknowableProperties<NamespaceOffloadingOutputs>>> => Promise.resolve({ drift: [] }),
+  async preview(context, inputs, old): Promise<Partial<UnknowableProperties<NamespaceOffloadingOutputs>>> {
+    const consumer = old ? undefined : await previewCluster(context, inputs.cluster);
+    const namespace = known(inputs.namespace);
+    if (!consumer || !namespace) return { drift: [] };
+    await foreseeRights(context, offloadingRights(consumer, namespace, inputs.createNamespace === true));
+    return { drift: [], consumerClusterId: consumer.clusterId };
+  },
   async create(context, inputs) {
     const consumer = await openCluster(context, inputs);
+    await requireRights(context, offloadingRights(consumer, inputs.namespace, inputs.createNamespace));
     const id = `${consumer.clusterId}/${inputs.namespace}`;
     return { id, outputs: await establish(context, consumer, id, inputs) };
   },

@@ -1,4 +1,10 @@
-import { defineResource, UNKNOWN, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import {
+  defineResource,
+  known,
+  UNKNOWN,
+  type ChangeContext,
+  type UnknowableProperties,
+} from "../../framework/index.js";
 import {
   checkDifferentClusters,
   openDeparting,
@@ -7,14 +13,16 @@ import {
   pairId,
   previewPair,
   readPairImport,
+  requireRights,
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
 import { checkGateways } from "./check.js";
 import { connect } from "./connect.js";
 import { disconnect } from "./disconnect.js";
+import { foreseeLink, linkRights } from "./foresee.js";
 import { inspectLink } from "./inspect.js";
-import { linkOptions } from "./options.js";
+import { linkOptions, type LinkSettings } from "./options.js";
 import { networkLinkInputs, networkLinkOutputs, type NetworkLinkInputs, type NetworkLinkOutputs } from "./schema.js";
 
 /** The network between two clusters. */
@@ -35,10 +43,20 @@ export const networkLink = defineResource({
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<NetworkLinkOutputs>>> {
     if (old) return { drift: [], endpoint: UNKNOWN };
     const pair = await previewPair(context, inputs);
-    return { drift: [], ...(pair ? clusterIds(pair) : {}) };
+    if (!pair) return { drift: [] };
+    const options = known<LinkSettings>({
+      mtu: inputs.mtu,
+      gatewayServerLocation: inputs.gatewayServerLocation,
+      gatewayServer: inputs.gatewayServer,
+      gatewayClient: inputs.gatewayClient,
+    });
+    if (options) await foreseeLink(context, pair, linkOptions(options));
+    return { drift: [], ...clusterIds(pair) };
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
+    const serverSide = inputs.gatewayServerLocation === "Consumer" ? "consumer" : "provider";
+    await requireRights(context, await linkRights(pair, serverSide, context.signal));
     return { id: pairId(pair), outputs: await establish(context, pair, inputs, false) };
   },
   async read(context, { id, inputs }) {

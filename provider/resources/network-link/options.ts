@@ -1,7 +1,8 @@
 import { Names } from "../../../agent/api/index.js";
 import { DEFAULT_MTU, DEFAULT_WIREGUARD_PORT, type NetworkLinkInputs } from "./schema.js";
 
-type Inputs = Pick<NetworkLinkInputs, "gatewayServer" | "gatewayClient" | "mtu" | "gatewayServerLocation">;
+/** The inputs that say how a link is to be. */
+export type LinkSettings = Pick<NetworkLinkInputs, "gatewayServer" | "gatewayClient" | "mtu" | "gatewayServerLocation">;
 
 /** What a link is to be, all defaults filled in. */
 export interface LinkOptions {
@@ -18,7 +19,7 @@ export interface KeyOptions {
   rotate: boolean;
 }
 
-export function linkOptions({ gatewayServer, gatewayClient, mtu, gatewayServerLocation }: Inputs): LinkOptions {
+export function linkOptions({ gatewayServer, gatewayClient, mtu, gatewayServerLocation }: LinkSettings): LinkOptions {
   return {
     mtu: mtu ?? DEFAULT_MTU,
     location: gatewayServerLocation ?? "Provider",

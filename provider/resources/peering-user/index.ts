@@ -7,7 +7,15 @@ import {
   type ChangeContext,
   type UnknowableProperties,
 } from "../../framework/index.js";
-import { openCluster, openIfInstalled, splitPairId, type Peer } from "../../preconditions/index.js";
+import {
+  foreseeRights,
+  openCluster,
+  openIfInstalled,
+  previewCluster,
+  requireRights,
+  splitPairId,
+  type Peer,
+} from "../../preconditions/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { repairDrift } from "../pair-properties.js";
@@ -15,6 +23,7 @@ import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace
 import { isExpiring } from "./expiry.js";
 import { generateUser, removeUser } from "./generate.js";
 import { bindingManifests, bindingNames } from "./manifests.js";
+import { peeringUserRights } from "./rights.js";
 import { peeringUserInputs, peeringUserOutputs, type PeeringUserInputs, type PeeringUserOutputs } from "./schema.js";
 
 /** A credential for the consumer's administrator. */
@@ -29,13 +38,18 @@ export const peeringUser = defineResource({
   diff: (request) => ({
     update: [...repairDrift(request).update, ...(isExpiring(request.outputs) ? ["expirationTimestamp"] : [])],
   }),
-  preview(_context, inputs, old): Promise<Partial<UnknowableProperties<PeeringUserOutputs>>> {
-    if (old)
-      return Promise.resolve({ drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN, expirationTimestamp: UNKNOWN });
-    return Promise.resolve(known(inputs.consumerClusterId) ? { drift: [] } : {});
+  async preview(context, inputs, old): Promise<Partial<UnknowableProperties<PeeringUserOutputs>>> {
+    if (old) return { drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN, expirationTimestamp: UNKNOWN };
+    const consumerClusterId = known(inputs.consumerClusterId);
+    if (consumerClusterId === undefined) return {};
+    const provider = await previewCluster(context, inputs.cluster);
+    if (!provider) return { drift: [] };
+    await foreseeRights(context, peeringUserRights(provider, consumerClusterId));
+    return { drift: [], providerClusterId: provider.clusterId };
   },
   async create(context, inputs) {
     const provider = await openProvider(context, inputs);
+    await requireRights(context, peeringUserRights(provider, inputs.consumerClusterId));
     const id = `${provider.clusterId}/${inputs.consumerClusterId}`;
     return { id, outputs: await establish(context, provider, id, inputs) };
   },

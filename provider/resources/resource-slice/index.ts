@@ -7,18 +7,21 @@ import {
 } from "../../framework/index.js";
 import {
   checkDifferentClusters,
+  foreseeRights,
   openDeparting,
   openFound,
   openPair,
   pairId,
   previewPair,
   readPairImport,
+  requireRights,
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
 import { sliceId, splitSliceId } from "./id.js";
 import { inspectSlice } from "./inspect.js";
 import { negotiate } from "./negotiate.js";
+import { sliceRights } from "./rights.js";
 import {
   resourceSliceInputs,
   resourceSliceOutputs,
@@ -45,6 +48,8 @@ export const resourceSlice = defineResource({
     const name = inputs.name === undefined ? undefined : known(inputs.name);
     if (old) return { drift: [], ...(known(inputs.resources) ? {} : { acceptedResources: UNKNOWN }) };
     const pair = await previewPair(context, inputs);
+    const needs = { createVirtualNode: inputs.createVirtualNode === true, cordoned: inputs.cordoned === true };
+    if (pair) await foreseeRights(context, await sliceRights(pair, needs, context.signal));
     const finalName = name ?? (inputs.name === undefined ? pair?.provider.clusterId : undefined);
     return {
       drift: [],
@@ -55,6 +60,7 @@ export const resourceSlice = defineResource({
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
+    await requireRights(context, await sliceRights(pair, inputs, context.signal));
     const name = inputs.name ?? pair.provider.clusterId;
     return { id: sliceId(pairId(pair), name), outputs: await establish(context, pair, name, inputs) };
   },

@@ -62,3 +62,17 @@ export function namespaceDeviations(namespaces: TenantNamespaces, inputs: Partia
     return deviationsOf(namespace, addObjectMetadata({}, inputs), side);
   });
 }
+
+/** The names that they have, or will have once they are made. */
+export async function expectedNamespaces(
+  pair: Pair,
+  signal: AbortSignal,
+): Promise<{ consumer: string; provider: string; missing: ("consumer" | "provider")[] }> {
+  const found = await findTenantNamespaces(pair, signal);
+  const { consumer, provider } = namesOf(found);
+  return {
+    consumer: consumer || tenantNamespaceName(pair.provider.clusterId),
+    provider: provider || tenantNamespaceName(pair.consumer.clusterId),
+    missing: (["consumer", "provider"] as const).filter((side) => found[side] === undefined),
+  };
+}

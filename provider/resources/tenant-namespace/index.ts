@@ -3,3 +3,4 @@ export * from "./ensure.js";
 export * from "./find.js";
 export * from "./labels.js";
 export * from "./release.js";
+export * from "./rights.js";

@@ -1,10 +1,20 @@
-import { defineResource, known, type UnknowableProperties } from "../../framework/index.js";
-import { openCluster, openIfInstalled, readSingleImport, type Peer } from "../../preconditions/index.js";
+import { tenantNamespaceName } from "../../../agent/api/index.js";
+import { defineResource, known, type CallContext, type UnknowableProperties } from "../../framework/index.js";
+import {
+  foreseeRights,
+  openCluster,
+  openIfInstalled,
+  previewCluster,
+  readSingleImport,
+  requireRights,
+  type Peer,
+} from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
 import { deleteVirtualNode } from "../resource-slice/withdraw.js";
 import { sliceId, splitSliceId } from "../resource-slice/id.js";
 import { findTenantNamespace } from "../tenant-namespace/index.js";
 import { inspectVirtualNode } from "./inspect.js";
+import { virtualNodeRights } from "./rights.js";
 import { virtualNodeInputs, virtualNodeOutputs, type VirtualNodeInputs, type VirtualNodeOutputs } from "./schema.js";
 import { establishVirtualNode } from "./virtual-node.js";
 
@@ -25,14 +35,24 @@ export const virtualNode = defineResource({
     return Promise.resolve();
   },
   diff: repairDrift,
-  preview(_context, inputs, old): Promise<Partial<UnknowableProperties<VirtualNodeOutputs>>> {
+  async preview(context, inputs, old): Promise<Partial<UnknowableProperties<VirtualNodeOutputs>>> {
     const name = known(inputs.name);
-    if (old) return Promise.resolve({ drift: [] });
-    return Promise.resolve({ drift: [], ...(name && inputs.createNode === true ? { nodeName: name } : {}) });
+    if (old) return { drift: [] };
+    const consumer = await previewCluster(context, inputs.cluster);
+    const providerClusterId = known(inputs.providerClusterId);
+    if (consumer && providerClusterId) {
+      await foreseeRights(
+        context,
+        virtualNodeRights(consumer, await namespaceFor(context, consumer, providerClusterId)),
+      );
+    }
+    return { drift: [], ...(name && inputs.createNode === true ? { nodeName: name } : {}) };
   },
   async create(context, inputs) {
     const consumer = await openCluster(context, inputs);
     const id = idOf(consumer, inputs);
+    const tenant = await namespaceFor(context, consumer, inputs.providerClusterId);
+    await requireRights(context, virtualNodeRights(consumer, tenant));
     const outputs = outputsOf(consumer, inputs);
     const tenantNamespace = await establishVirtualNode(context, consumer, inputs, (namespace) =>
       context.checkpoint(id, { ...outputs, tenantNamespace: namespace }),
@@ -66,6 +86,12 @@ export const virtualNode = defineResource({
     if (consumer && namespace) await deleteVirtualNode(context, consumer, { name, namespace });
   },
 });
+
+/** The tenant namespace of the provider, or how it will be called. */
+async function namespaceFor({ signal }: CallContext, { client }: Peer, providerClusterId: string): Promise<string> {
+  const found = await findTenantNamespace(client, providerClusterId, signal);
+  return found?.metadata?.name ?? tenantNamespaceName(providerClusterId);
+}
 
 function idOf(consumer: Peer, { providerClusterId, name }: VirtualNodeInputs): string {
   return sliceId(`${consumer.clusterId}/${providerClusterId}`, name);

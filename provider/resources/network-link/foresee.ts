@@ -1,0 +1,120 @@
+import {
+  CidrType,
+  ConfigurationResource,
+  ConnectionResource,
+  GatewayClientResource,
+  GatewayServerResource,
+  Labels,
+  NetworkResource,
+  PublicKeyResource,
+  type Network,
+} from "../../../agent/api/index.js";
+import { cidrsOverlap } from "../../../agent/api/cidr.js";
+import { chooseRange } from "../../../agent/controller/network/addresses/allocation.js";
+import { isForbidden, messageOf } from "../../../agent/runtime/index.js";
+import type { CallContext } from "../../framework/index.js";
+import { APPLY, foreseeRights, type NeededIn, type Pair, type Peer } from "../../preconditions/index.js";
+import { expectedNamespaces, rightsInPair } from "../tenant-namespace/index.js";
+import { rangesOf } from "./configure.js";
+import { linkEnds } from "./ends.js";
+import { findEndObjects, type EndObjects } from "./find.js";
+import { orient } from "./connect.js";
+import type { LinkOptions } from "./options.js";
+import { judgeRanges } from "./ranges.js";
+
+/** Where agents take ranges from, unless they are told otherwise. */
+const USUAL_POOLS = ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"];
+
+/** What making a link needs to be allowed on each side. */
+export function linkRights(pair: Pair, serverSide: Peer["side"], signal: AbortSignal): Promise<NeededIn[]> {
+  return rightsInPair(pair, signal, (side, namespace) => [
+    { type: NetworkResource, verbs: ["list"], namespace: pair[side].agentNamespace },
+    { type: ConfigurationResource, verbs: ["list", ...APPLY], namespace },
+    { type: side === serverSide ? GatewayServerResource : GatewayClientResource, verbs: ["list", ...APPLY], namespace },
+    { type: PublicKeyResource, verbs: ["list", ...APPLY], namespace },
+    { type: ConnectionResource, verbs: ["list"], namespace },
+  ]);
+}
+
+/** Tells in a preview how the link will be: who serves, what is remapped and why, and which rights are missing. Changes nothing. */
+export async function foreseeLink(context: CallContext, pair: Pair, options: LinkOptions): Promise<void> {
+  const ends = linkEnds(pair, await expectedNamespaces(pair, context.signal));
+  const [consumer, provider] = await Promise.all([
+    findEndObjects(ends.consumer, context.signal),
+    findEndObjects(ends.provider, context.signal),
+  ]);
+  const { server, client } = orient(ends, { consumer, provider }, options.location);
+  const isThere = server.present.server !== undefined;
+  const { type, port } = options.server;
+  context.log(
+    "info",
+    isThere
+      ? `the ${server.end.side} (cluster ${server.end.client.cluster}) has the gateway server already`
+      : `the ${server.end.side} (cluster ${server.end.client.cluster}) gets the gateway server, a Service of type ${type} on UDP port ${port}, ` +
+          `which the ${client.end.side}'s nodes must reach`,
+  );
+  const [ofConsumer, ofProvider] = await Promise.all([
+    networksOf(pair.consumer, context.signal),
+    networksOf(pair.provider, context.signal),
+  ]);
+  foreseeRanges(context, { own: pair.consumer, held: ofConsumer }, { peer: pair.provider, held: ofProvider }, consumer);
+  foreseeRanges(context, { own: pair.provider, held: ofProvider }, { peer: pair.consumer, held: ofConsumer }, provider);
+  await foreseeRights(context, await linkRights(pair, server.end.side, context.signal));
+}
+
+/** What one cluster will call the other's ranges. */
+function foreseeRanges(
+  context: CallContext,
+  { own, held }: { own: Peer; held: Network[] },
+  { peer, held: remote }: { peer: Peer; held: Network[] },
+  present: EndObjects,
+): void {
+  const ranges = judgeRanges(remote.filter(({ metadata }) => metadata.namespace === peer.agentNamespace));
+  if (!("done" in ranges)) return;
+  const mapped = rangesOf(present.configuration?.status?.remote?.cidr);
+  const taken = held
+    .filter(({ metadata }) => metadata.labels?.[Labels.remoteClusterID] !== peer.clusterId)
+    .map(({ spec, status, metadata }) => ({
+      cidr: status?.cidr ?? spec.cidr,
+      shared: false,
+      name: metadata.name ?? "",
+    }));
+  for (const type of [CidrType.pod, CidrType.external] as const) {
+    ranges.done[type].forEach((range, index) => {
+      const given = mapped[type][index] ?? choose(context, own, range, taken);
+      if (given === undefined) return;
+      taken.push({ cidr: given, shared: false, name: `${peer.clusterId}-${type}` });
+      if (given === range) return;
+      const clash = taken.find(({ cidr }) => cidr !== given && cidrsOverlap(cidr, range));
+      const why = clash ? `overlaps ${clash.cidr} (${clash.name})` : "is outside the pools";
+      context.log(
+        "info",
+        `the ${own.side} will call the ${peer.side}'s ${type} range ${range} ${given}, as it ${why} there`,
+      );
+    });
+  }
+}
+
+function choose(
+  context: CallContext,
+  own: Peer,
+  cidr: string,
+  taken: { cidr: string; shared: boolean }[],
+): string | undefined {
+  try {
+    return chooseRange({ cidr, immutable: false, shared: false }, taken, USUAL_POOLS);
+  } catch (error) {
+    context.log("warning", `${own.side}: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+/** All Networks of a cluster; of its own namespace only where no more may be seen. */
+async function networksOf({ client, agentNamespace }: Peer, signal: AbortSignal): Promise<Network[]> {
+  try {
+    return (await client.list(NetworkResource, { signal })).items;
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return (await client.list(NetworkResource, { namespace: agentNamespace, signal })).items;
+  }
+}

@@ -1,0 +1,156 @@
+import { expect } from "chai";
+import type { PolicyRule } from "kubernetes-types/rbac/v1";
+import {
+  PEERING_USER_LIQO_NS_RULES,
+  PEERING_USER_TENANT_NS_RULES,
+} from "../../../agent/install/rbac/authentication.js";
+import { DeploymentResource, KubeClient, RoleBindingResource, RoleResource } from "../../../agent/runtime/index.js";
+import { until } from "../../clusters/support/wait.js";
+import { compareListings, listEverything } from "../../support/listing.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { failureOf, Plugin } from "./support/plugin.js";
+import { simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+import { UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
+
+const MANAGER = { fieldManager: "test" };
+const RBAC = "rbac.authorization.k8s.io";
+
+/** Real API servers with simulated agents: what a preview tells before anything is changed. */
+describe("previews", function () {
+  this.timeout(120_000);
+  let consumer: ApiServer;
+  let provider: ApiServer;
+  let agents: SimulatedAgents;
+  let plugin: Plugin;
+
+  before(async () => {
+    [consumer, provider] = await Promise.all([startApiServer({ name: "west" }), startApiServer({ name: "east" })]);
+    agents = await simulateAgents(
+      { id: "consumer", client: consumer.client, podCIDR: "10.200.0.0/16" },
+      { id: "provider", client: provider.client, podCIDR: "10.200.0.0/16" },
+    );
+  });
+  after(async () => {
+    await agents?.stop();
+    await Promise.all([consumer?.stop(), provider?.stop()]);
+  });
+  beforeEach(async () => {
+    plugin = await Plugin.start();
+  });
+  afterEach(() => plugin.stop());
+
+  const pair = () => ({ consumer: { kubeconfig: consumer.kubeconfig }, provider: { kubeconfig: provider.kubeconfig } });
+  const unchanged = async (work: () => Promise<unknown>): Promise<void> => {
+    const before = await Promise.all([listEverything(consumer.client), listEverything(provider.client)]);
+    await work();
+    const after = await Promise.all([listEverything(consumer.client), listEverything(provider.client)]);
+    before.forEach((listing, side) =>
+      expect(compareListings(listing, after[side] ?? new Set())).to.deep.equal({ added: [], removed: [] }),
+    );
+  };
+
+  it("tell who serves, what is remapped and why, and change nothing", async () => {
+    await unchanged(async () => {
+      const state = await plugin.previewCreate("NetworkLink", { ...pair(), gatewayServer: { type: "NodePort" } });
+      expect(state).to.include({ consumerClusterId: "consumer", providerClusterId: "provider" });
+    });
+    const told = plugin.logs.join("\n");
+    expect(told).to.contain(
+      "the provider (cluster east) gets the gateway server, a Service of type NodePort on UDP port 51840",
+    );
+    expect(told).to.match(
+      /the consumer will call the provider's pod range 10\.200\.0\.0\/16 10\.\d+\.0\.0\/16, as it overlaps 10\.200\.0\.0\/16 \(.+\) there/,
+    );
+    expect(told).to.match(/the provider will call the consumer's external range 10\.70\.0\.0\/16 10\.\d+\.0\.0\/16/);
+    await plugin.create("NetworkLink", pair());
+    const again = await Plugin.start();
+    await again.previewCreate("NetworkLink", { consumer: pair().provider, provider: pair().consumer });
+    expect(again.logs.join("\n")).to.contain("the consumer (cluster east) has the gateway server already");
+    await again.stop();
+  });
+
+  it("work from inputs alone while a cluster is not known yet", async () => {
+    const state = await plugin.previewCreate("NetworkLink", { ...pair(), provider: { kubeconfig: UNKNOWN_VALUE } });
+    expect(state["providerClusterId"]).to.equal(UNKNOWN_VALUE);
+    for (const type of ["Authentication", "ResourceSlice"]) {
+      await plugin.previewCreate(type, {
+        consumer: { kubeconfig: UNKNOWN_VALUE },
+        provider: { kubeconfig: UNKNOWN_VALUE },
+      });
+    }
+    expect(plugin.logs).to.deep.equal([]);
+  });
+
+  it("name each missing right with verb, resource, namespace and cluster; up then changes nothing", async () => {
+    const kubeconfig = await provider.kubeconfigFor("reader");
+    await grant(provider, "reader", "liqo", PEERING_USER_LIQO_NS_RULES);
+    await grant(provider, "reader", "liqo-tenant-consumer", [
+      { apiGroups: [""], resources: ["namespaces"], verbs: ["get"] },
+      { apiGroups: ["networking.liqo.io"], resources: ["*"], verbs: ["get", "list"] },
+      { apiGroups: ["authentication.liqo.io"], resources: ["tenants"], verbs: ["get", "list", "create"] },
+    ]);
+    const limited = { ...pair(), provider: { kubeconfig } };
+    await plugin.previewCreate("Authentication", limited);
+    expect(plugin.logs).to.include(
+      "provider: the credentials may not patch tenants.authentication.liqo.io in namespace liqo-tenant-consumer of cluster east: " +
+        "up will fail unless that is granted before",
+    );
+    await plugin.previewCreate("NetworkLink", limited);
+    expect(plugin.logs.join("\n")).to.contain(
+      "may not create, patch gatewayservers.networking.liqo.io in namespace liqo-tenant-consumer",
+    );
+    await unchanged(async () => {
+      const { message, partial } = await failureOf(plugin.create("Authentication", limited));
+      expect(message).to.contain("may not patch tenants.authentication.liqo.io").and.to.contain("nothing was changed");
+      expect(partial).to.equal(undefined);
+    });
+  });
+
+  it("find nothing missing for a peering user", async () => {
+    const kubeconfig = await provider.kubeconfigFor("peering-user");
+    await grant(provider, "peering-user", "liqo", PEERING_USER_LIQO_NS_RULES);
+    await grant(provider, "peering-user", "liqo-tenant-consumer", PEERING_USER_TENANT_NS_RULES);
+    for (const type of ["NetworkLink", "Authentication", "ResourceSlice"]) {
+      const state = await plugin.previewCreate(type, { ...pair(), provider: { kubeconfig } });
+      expect(state["providerClusterId"]).to.equal("provider");
+    }
+    expect(plugin.logs.filter((line) => line.includes("may not"))).to.deep.equal([]);
+  });
+
+  it("warn of agents whose versions do not fit", async () => {
+    const id = { name: "liqo-controller-manager", namespace: "liqo" };
+    const labels = { metadata: { labels: { "app.kubernetes.io/version": "0.9.0" } } };
+    await provider.client.mergePatch(DeploymentResource, id, labels);
+    await plugin.previewCreate("NetworkLink", pair());
+    expect(plugin.logs.join("\n")).to.contain("the agents' versions do not fit").and.to.contain("0.9.0");
+  });
+});
+
+/** Gives a user rights in a namespace, and waits until the API server goes by them. */
+async function grant(server: ApiServer, user: string, namespace: string, rules: PolicyRule[]): Promise<void> {
+  const { client } = server;
+  const metadata = { name: user, namespace };
+  await client.apply(RoleResource, { metadata, rules }, MANAGER);
+  const roleRef = { apiGroup: RBAC, kind: "Role", name: user };
+  const subjects = [{ apiGroup: RBAC, kind: "User", name: user }];
+  await client.apply(RoleBindingResource, { metadata, roleRef, subjects }, MANAGER);
+  const own = KubeClient.fromText(await server.kubeconfigFor(user));
+  const last = rules.at(-1);
+  const resourceAttributes = {
+    namespace,
+    group: last?.apiGroups?.[0],
+    resource: last?.resources?.[0],
+    verb: last?.verbs[0],
+  };
+  await until(`the rights of ${user}`, 10_000, async () => {
+    const review = await own.request<{ status: { allowed: boolean } }>(
+      "POST",
+      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      {
+        body: { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } },
+      },
+    );
+    return review.status.allowed || undefined;
+  });
+  own.close();
+}
