@@ -69,6 +69,14 @@ export async function buildProvider(): Promise<string> {
   return folder;
 }
 
+/**
+ * The first lines of the executable are a shell's and JavaScript's at once: a string, and a comment to the one, commands to
+ * the other. So whoever has no Node.js reads what is needed, not what the system says of a missing interpreter.
+ */
+const LAUNCHER_BANNER = `#!/bin/sh
+":" //; command -v node >/dev/null || { echo "pulumi-resource-liqo: there is no node on PATH; install Node.js 20.19 or later" >&2; exit 1; }
+":" //; exec node "$0" "$@"`;
+
 /** The executable has no extension: the file beside it says that it is CommonJS. */
 async function buildLauncher(folder: string): Promise<void> {
   const digest = createHash("sha256")
@@ -83,7 +91,7 @@ async function buildLauncher(folder: string): Promise<void> {
     ...COMMON,
     entryPoints: ["provider/launcher.ts"],
     outfile: executable,
-    banner: { js: "#!/usr/bin/env node" },
+    banner: { js: LAUNCHER_BANNER },
     define: { BUNDLE_DIGEST: JSON.stringify(digest) },
   });
   await chmod(executable, 0o755);
@@ -92,6 +100,25 @@ async function buildLauncher(folder: string): Promise<void> {
   await utimes(folder, new Date(), new Date());
 }
 
+/** Bundles the command line; returns its executable. */
+export async function buildCli(): Promise<string> {
+  const folder = path.join(root, "dist", "cli");
+  const executable = path.join(folder, "pulumi-liqo");
+  await build({
+    ...COMMON,
+    entryPoints: ["cli/main.ts"],
+    outfile: executable,
+    banner: { js: "#!/usr/bin/env node" },
+  });
+  await chmod(executable, 0o755);
+  await writeFile(path.join(folder, "package.json"), '{ "type": "commonjs" }\n');
+  return executable;
+}
+
+const PARTS = { agent: buildAgentBundle, provider: buildProvider, cli: buildCli };
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await Promise.all([buildAgentBundle(), buildProvider()]);
+  const only = process.argv.indexOf("--only");
+  const wanted = only < 0 ? Object.keys(PARTS) : process.argv.slice(only + 1);
+  await Promise.all(Object.entries(PARTS).map(([name, make]) => (wanted.includes(name) ? make() : undefined)));
 }

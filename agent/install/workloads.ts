@@ -68,8 +68,10 @@ function controllerContainer(inputs: InstallInputs): Container {
 
 /** As agent/controller/arguments.ts reads them. `--cluster-labels=` is there even when empty. */
 export function controllerArguments(inputs: InstallInputs): string[] {
+  // Sorted: who writes a map in another order changes nothing.
   const pairs = (map: Record<string, string>) =>
     Object.entries(map)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, value]) => `${key}=${value}`)
       .join(",");
   const optional = (name: string, value: string) => (value === "" ? [] : [`--${name}=${value}`]);

@@ -13,7 +13,7 @@ import { RoleBindingResource, SecretResource, type KubeObject } from "../../../a
 import { identityManifest } from "../../resources/authentication/identity.js";
 import { tenantManifest } from "../../resources/authentication/tenant.js";
 import type { RenderedEnd, RenderedEnds } from "./link.js";
-import { manifestOf } from "./manifest.js";
+import { manifestOf, withChosenMetadata } from "./manifest.js";
 import type { AuthenticationManifestInputs } from "./schema.js";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -30,12 +30,10 @@ export function accessManifests(
         "(http://, the address of the provider's IP api-server-proxy as the consumer calls it, and port 8118)",
     );
   }
-  return inputs.userName || inputs.kubeconfig
-    ? { provider: ownCredentials(ends.provider, inputs, notes), consumer: ownIdentity(ends, inputs, notes) }
-    : {
-        provider: handshakeOnProvider(ends.provider, inputs, notes),
-        consumer: handshakeOnConsumer(ends, inputs, notes),
-      };
+  const isOwn = inputs.userName !== undefined || inputs.kubeconfig !== undefined;
+  const provider = (isOwn ? ownCredentials : handshakeOnProvider)(ends.provider, inputs, notes);
+  const consumer = (isOwn ? ownIdentity : handshakeOnConsumer)(ends, inputs, notes);
+  return { consumer: withChosenMetadata(consumer, inputs), provider: withChosenMetadata(provider, inputs) };
 }
 
 /** Credentials that nobody exchanged: a binding for their user, and a Tenant that needs no proof (control plane specification, §15). */

@@ -16,7 +16,7 @@ import {
 } from "../../resources/network-link/manifests.js";
 import { linkOptions, type LinkOptions } from "../../resources/network-link/options.js";
 import type { KnownGateway, KnownSide } from "./known-side.js";
-import { manifestOf } from "./manifest.js";
+import { manifestOf, withChosenMetadata } from "./manifest.js";
 import type { LinkInputs } from "./schema.js";
 
 /** One end of the pair that is rendered. */
@@ -50,12 +50,13 @@ export function linkManifests(own: RenderedEnd, other: RenderedEnd, inputs: Link
   const gateway = isServer
     ? manifestOf(GatewayServerResource, gatewayServerManifest(own, options, names.gateway))
     : clientManifest(own, other, options, inputs, notes);
-  return [
+  const objects = [
     manifestOf(ConfigurationResource, configurationManifest(own, other.ranges, { name: names.configuration })),
     ...keySecret(own),
     ...publicKey(own, other, inputs, notes),
     ...(gateway ? [withKeys(gateway, own)] : []),
   ];
+  return withChosenMetadata(objects, inputs);
 }
 
 function clientManifest(

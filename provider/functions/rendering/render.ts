@@ -16,7 +16,7 @@ import { virtualNodeManifest } from "../../resources/virtual-node/virtual-node.j
 import { accessManifests } from "./access.js";
 import { knowSide, readGateway, tenantNamespaceOf, type KnownSide } from "./known-side.js";
 import { linkManifests, type RenderedEnd, type RenderedEnds } from "./link.js";
-import { manifestOf, renderedOf } from "./manifest.js";
+import { manifestOf, renderedOf, withChosenMetadata } from "./manifest.js";
 import type { RenderInputs, RenderOutputs } from "./schema.js";
 
 /**
@@ -102,7 +102,7 @@ function tenantNamespace({ namespace: name, remoteId }: RenderedEnd): KubeObject
 /** What a consumer asks for, and its further nodes. */
 function resources({ consumer, provider }: RenderedEnds, inputs: RenderInputs, notes: string[]): KubeObject[] {
   const ids = { consumerId: consumer.clusterId, providerId: provider.clusterId, namespace: consumer.namespace };
-  const slices = inputs.resourceSlices.map((slice) => {
+  const slices = inputs.resourceSlices.flatMap((slice) => {
     const name = slice.name ?? provider.clusterId;
     if (slice.cordoned) {
       notes.push(
@@ -110,26 +110,25 @@ function resources({ consumer, provider }: RenderedEnds, inputs: RenderInputs, n
           `kubectl annotate resourceslice -n ${provider.namespace} ${name} ${Annotations.cordon}=true`,
       );
     }
-    return manifestOf(ResourceSliceResource, sliceManifest(ids, name, slice));
+    return withChosenMetadata([manifestOf(ResourceSliceResource, sliceManifest(ids, name, slice))], slice);
   });
-  const nodes = inputs.virtualNodes.map((node) => {
+  const nodes = inputs.virtualNodes.flatMap((node) => {
     const manifest = virtualNodeManifest(
       { ...node, providerClusterId: provider.clusterId },
       consumer.namespace,
       consumer.agentNamespace,
     );
-    return manifestOf(VirtualNodeResource, manifest);
+    return withChosenMetadata([manifestOf(VirtualNodeResource, manifest)], node);
   });
   return [...slices, ...nodes];
 }
 
 function namespaceManifests({ namespaceOffloadings }: RenderInputs): KubeObject[] {
-  return namespaceOffloadings.flatMap((offloading) => [
-    ...(offloading.createNamespace
-      ? [manifestOf(NamespaceResource, { metadata: { name: offloading.namespace } })]
-      : []),
-    manifestOf(NamespaceOffloadingResource, offloadingManifest(offloading)),
-  ]);
+  return namespaceOffloadings.flatMap((offloading) => {
+    const namespace = manifestOf(NamespaceResource, { metadata: { name: offloading.namespace } });
+    const manifest = manifestOf(NamespaceOffloadingResource, offloadingManifest(offloading));
+    return withChosenMetadata([...(offloading.createNamespace ? [namespace] : []), manifest], offloading);
+  });
 }
 
 /** @throws Error naming the range that nobody tells */

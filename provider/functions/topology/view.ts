@@ -86,5 +86,7 @@ const UNITS: Record<string, number> = { ns: 1e-6, us: 1e-3, "\u00b5s": 1e-3, "\u
 export function parseDuration(text: string): number | undefined {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|\u00b5s|\u03bcs|ms|s|m)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) return undefined;
-  return parts.reduce((sum, [, amount, unit = ""]) => sum + Number(amount) * (UNITS[unit] ?? 0), 0);
+  const milliseconds = parts.reduce((sum, [, amount, unit = ""]) => sum + Number(amount) * (UNITS[unit] ?? 0), 0);
+  // To the nanosecond: sums of floating point are longer.
+  return Math.round(milliseconds * 1e6) / 1e6;
 }

@@ -161,6 +161,28 @@ describe("renderManifests", () => {
     expect(server?.spec).to.not.have.property("secretRef");
   });
 
+  it("gives objects the labels and annotations that their resource has for them", async () => {
+    const chosen = { objectLabels: { team: "platform" }, objectAnnotations: { note: "x" } };
+    const { consumer, provider } = await render({
+      ...DECLARATIVE,
+      networkLink: { ...DECLARATIVE.networkLink, ...chosen },
+      authentication: { ...DECLARATIVE.authentication, ...chosen },
+      resourceSlices: [chosen],
+      virtualNodes: [{ name: "n", resourceSliceName: "provider", ...chosen }],
+      namespaceOffloadings: [{ namespace: "demo", createNamespace: true, ...chosen }],
+    });
+    const objects = [...all(consumer), ...all(provider)].filter(
+      ({ metadata }) => !metadata?.name?.startsWith("liqo-tenant-"),
+    );
+    expect(objects).to.have.length(15);
+    for (const { kind, metadata } of objects) {
+      expect(metadata?.labels, kind).to.include({ team: "platform" });
+      expect(metadata?.annotations, kind).to.include({ note: "x" });
+    }
+    const slice = objects.find(({ kind }) => kind === "ResourceSlice");
+    expect(slice?.metadata?.annotations).to.include({ "liqo.io/create-virtual-node": "true" });
+  });
+
   it("says what is not known yet, and where to find it", async () => {
     const { consumer, provider, notes } = await render({
       consumer: { clusterId: "a", podCIDRs: ["10.1.0.0/16"] },

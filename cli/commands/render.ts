@@ -1,0 +1,148 @@
+import { Option, type Command } from "commander";
+import { newKeyPair } from "../../agent/controller/network/gateways/key-secret.js";
+import { renderManifests } from "../../provider/functions/render-manifests.js";
+import type { RenderOutputs } from "../../provider/functions/rendering/schema.js";
+import { addClusterFlags, clusterArgsOf, CommandContext, type ClusterFlags } from "../clusters.js";
+import { formatData } from "../output/format.js";
+import { UsageError, type Terminal } from "../terminal.js";
+import { checkedInputs, readInputs, setInput, type Given } from "./given-inputs.js";
+import { writeChart } from "./helm-chart.js";
+import { printManifests, writeManifests } from "./rendered-output.js";
+
+interface CommonFlags extends ClusterFlags {
+  file?: string;
+  set: string[];
+  out?: string;
+  output?: "json" | "yaml";
+}
+
+interface AgentFlags extends CommonFlags {
+  clusterId?: string;
+  fromCluster?: boolean;
+  helm?: string;
+}
+
+interface PeeringFlags extends CommonFlags {
+  remoteKubeconfig?: string;
+  remoteContext?: string;
+  newKeys?: boolean;
+  only?: "consumer" | "provider";
+}
+
+export function addRenderCommand(program: Command, terminal: Terminal): void {
+  const render = program
+    .command("render")
+    .description("manifests of what a Pulumi program would apply; applies nothing");
+  const agent = render
+    .command("agent")
+    .description("the agent of one cluster, as manifests or as a Helm chart")
+    .option("--cluster-id <id>", "the cluster's ID among its peers")
+    .option("--from-cluster", "read the ranges of pods and Services from the cluster")
+    .option("--helm <folder>", "write a Helm chart instead, for any cluster")
+    .action((flags: AgentFlags) => renderAgent(terminal, flags));
+  addCommonOptions(agent, "the properties of an Agent", "such as podCIDRs=[10.244.0.0/16]");
+  const peering = render
+    .command("peering")
+    .description("both sides of a peering; with kubeconfigs, what is left out is read from the clusters")
+    .option("--new-keys", "make WireGuard keys for both gateways, so that neither waits for the other")
+    .addOption(new Option("--only <side>", "one of the two clusters").choices(["consumer", "provider"]))
+    .action((flags: PeeringFlags) => renderPeering(terminal, flags));
+  addCommonOptions(peering, "the inputs of renderManifests", "such as networkLink.mtu=1400");
+  addClusterFlags(peering, true);
+}
+
+function addCommonOptions(command: Command, what: string, example: string): void {
+  command
+    .option("-f, --file <file>", `${what} as YAML or JSON; "-" for the standard input`)
+    .option(
+      "--set <assignment>",
+      `one of them, ${example}; repeatable`,
+      (one: string, all: string[]) => [...all, one],
+      [],
+    )
+    .option("--out <folder>", "write files instead of to the standard output")
+    .addOption(
+      new Option("-o, --output <format>", "json: the objects, and notes on what is missing").choices(["json", "yaml"]),
+    );
+  addClusterFlags(command);
+}
+
+async function givenBy(flags: CommonFlags, terminal: Terminal): Promise<Given> {
+  const fromFile = flags.file === undefined ? {} : await readInputs(flags.file, terminal);
+  return flags.set.reduce(setInput, fromFile);
+}
+
+async function renderAgent(terminal: Terminal, flags: AgentFlags): Promise<void> {
+  if (flags.helm !== undefined) {
+    if (flags.file !== undefined || flags.set.length > 0 || flags.clusterId !== undefined) {
+      throw new UsageError("--helm: a chart is for any cluster; its values are given to Helm, not here");
+    }
+    return writeChart(terminal, flags.helm);
+  }
+  const { clusterId = flags.clusterId, ...agent } = await givenBy(flags, terminal);
+  if (clusterId === undefined) throw new UsageError("--cluster-id: is needed");
+  const consumer = { clusterId, agent, ...(flags.fromCluster ? { cluster: clusterArgsOf(flags, terminal) } : {}) };
+  await render(terminal, flags, { consumer }, withoutSide);
+}
+
+/** An agent is of one cluster: paths begin at its own properties, and options say more than inputs do here. */
+function withoutSide(message: string): string {
+  const short = message.replace(/\bconsumer\.(agent\.|(?=clusterId))/g, "");
+  return short.replace("as no cluster is given to read it from", "or --from-cluster");
+}
+
+async function renderPeering(terminal: Terminal, flags: PeeringFlags): Promise<void> {
+  const given = await givenBy(flags, terminal);
+  const { remoteKubeconfig: kubeconfig, remoteContext: context } = flags;
+  const consumer = side(given["consumer"], clusterArgsOf(flags, terminal), flags.newKeys);
+  const provider = side(given["provider"], clusterArgsOf({ kubeconfig, context }, terminal), flags.newKeys);
+  await render(terminal, flags, { ...(saysWhat(given) ? given : EVERYTHING), consumer, provider });
+}
+
+/** What a Peering is made of, where nothing in particular is asked for. */
+const EVERYTHING: Given = { networkLink: {}, authentication: {}, resourceSlices: [{}] };
+
+function saysWhat(given: Given): boolean {
+  return Object.keys(given).some((key) => key !== "consumer" && key !== "provider");
+}
+
+function side(given: unknown, cluster: object, newKeys = false): Given {
+  const own = typeof given === "object" && given !== null ? (given as Given) : {};
+  return {
+    ...(Object.keys(cluster).length > 0 ? { cluster } : {}),
+    ...(newKeys ? { keys: newKeyPair() } : {}),
+    ...own,
+  };
+}
+
+async function render(
+  terminal: Terminal,
+  flags: CommonFlags & { only?: "consumer" | "provider" },
+  given: Given,
+  rename: (message: string) => string = (message) => message,
+): Promise<void> {
+  const context = new CommandContext(terminal, flags);
+  try {
+    const outputs = await renderManifests.call(context, checkedInputs(renderManifests.inputs, given));
+    await deliver(terminal, flags, outputs);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    error.message = rename(error.message);
+    throw error;
+  } finally {
+    context.close();
+  }
+}
+
+async function deliver(
+  terminal: Terminal,
+  { output, out, only }: CommonFlags & { only?: "consumer" | "provider" },
+  outputs: RenderOutputs,
+): Promise<void> {
+  if (output) return terminal.out(formatData(outputs, output));
+  const sides = only ? [outputs[only]] : [outputs.consumer, outputs.provider];
+  const rendered = sides.filter((one) => one !== undefined);
+  if (out === undefined) printManifests(terminal, rendered);
+  else await writeManifests(terminal, out, rendered);
+  for (const note of outputs.notes) terminal.error(`note: ${note}\n`);
+}

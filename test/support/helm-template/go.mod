@@ -1,0 +1,3 @@
+module helm-template
+
+go 1.21

@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect } from "chai";
+import type { Command } from "commander";
+import { programFor } from "../../../cli/program.js";
+import type { Terminal } from "../../../cli/terminal.js";
+import { packageSchema } from "../../../provider/schema/package-schema.js";
+import { registry } from "../../../provider/resources/index.js";
+import { REPOSITORY } from "../../support/lab.js";
+import { runCommand } from "../../support/terminal.js";
+
+const PAGES = ["docs/cli.md", "docs/comparison.md", "docs/operations.md", "README.md"];
+
+const read = (page: string): string => readFileSync(path.join(REPOSITORY, page), "utf8");
+
+/** What follows `npx pulumi-liqo` in a page, without comments, pipes and the rest of a table's cell. */
+function commandsIn(page: string): string[] {
+  return [...read(page).matchAll(/npx pulumi-liqo ([^\n`#|]*)/g)].map(([, words = ""]) => words.trim()).filter(Boolean);
+}
+
+function descend(command: Command, [word = "", ...rest]: string[]): Command {
+  const inner = command.commands.find((one) => one.name() === word);
+  return inner ? descend(inner, rest) : command;
+}
+
+interface Schema {
+  resources: Record<string, { inputProperties: Record<string, { $ref?: string }>; properties: object }>;
+  types: Record<string, { properties?: Record<string, unknown> }>;
+}
+
+describe("the pages about the command line", () => {
+  const program = programFor({ out: () => undefined, error: () => undefined } as unknown as Terminal);
+
+  it("use commands and options that there are", () => {
+    const lines = PAGES.flatMap((page) => commandsIn(page).map((line) => ({ page, line })));
+    expect(lines.length).to.be.at.least(20);
+    for (const { page, line } of lines) {
+      const words = line.split(/\s+/);
+      const command = descend(program, words);
+      const known = command.options.flatMap(({ long, short }) => [long, short]);
+      const used = words.filter((word) => /^--?[a-z]/.test(word));
+      for (const option of used) expect([...known, "--help", "--version"], `${page}: ${line}`).to.include(option);
+      if (!words[0]?.startsWith("-")) expect(command, `${page}: ${line}`).to.not.equal(program);
+    }
+  });
+
+  it("show inputs of a peering that can be rendered", async () => {
+    const [, inputs = ""] = /```yaml\n(consumer:[^]*?)```/.exec(read("docs/cli.md")) ?? [];
+    const { code, out, error } = await runCommand(["render", "peering", "-f", "-", "-o", "json"], { stdin: inputs });
+    expect({ code, error }).to.deep.equal({ code: 0, error: "" });
+    expect(JSON.parse(out)).to.have.nested.property("provider.manifests[0].kind", "Namespace");
+  });
+
+  it("name properties that the resources have, option by option", () => {
+    const schema = packageSchema(registry, "1.2.3") as unknown as Schema;
+    const rows =
+      read("docs/comparison.md")
+        .split("## Options of `peer`")[1]
+        ?.match(/^\| `-.*$/gm) ?? [];
+    expect(rows.length).to.be.at.least(20);
+    for (const row of rows) {
+      const [, , target = ""] = row.split("|");
+      const resource = /`([A-Z]\w+)`/.exec(target)?.[1] ?? "Peering";
+      const properties = [...target.matchAll(/`([a-z][A-Za-z]*(?:\.[A-Za-z]+)?)`/g)].map(([, name = ""]) => name);
+      for (const property of properties.filter((name) => name !== "customTimeouts")) {
+        expect(propertyOf(schema, resource, property), `${row}: ${property}`).to.not.equal(undefined);
+      }
+    }
+  });
+});
+
+function propertyOf({ resources, types }: Schema, resource: string, property: string): unknown {
+  const [name = "", inner] = property.split(".");
+  const found = resources[`liqo:index:${resource}`]?.inputProperties[name];
+  if (!inner) return found;
+  return types[found?.$ref?.replace("#/types/", "") ?? ""]?.properties?.[inner];
+}
