@@ -63,8 +63,14 @@ export class KubeTransport {
       return await this.exchange(request, credentials);
     } catch (error) {
       if (!(error instanceof StaleConnectionError)) throw error;
-      // The server had closed an idle connection just as we reused it: nothing was processed, a fresh connection decides.
-      return this.exchange(request, credentials);
+    }
+    // The server had closed an idle connection just as we reused it: nothing was processed, a fresh connection decides. A server that has ended
+    // has closed all of them.
+    dropIdle(credentials.agent);
+    try {
+      return await this.exchange(request, credentials);
+    } catch (error) {
+      throw error instanceof StaleConnectionError ? error.outcome : error;
     }
   }
 
@@ -99,7 +105,8 @@ export class KubeTransport {
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
         const stale = outgoing.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
-        reject(stale ? new StaleConnectionError() : this.unreachable(error, server, request.signal));
+        const outcome = this.unreachable(error, server, request.signal);
+        reject(stale ? new StaleConnectionError(outcome) : outcome);
       });
       outgoing.end(request.body);
     });
@@ -206,7 +213,12 @@ export class KubeTransport {
   }
 }
 
-class StaleConnectionError extends Error {}
+class StaleConnectionError extends Error {
+  /** What callers are told if a second try is no better. */
+  constructor(readonly outcome: Error) {
+    super(outcome.message);
+  }
+}
 
 function dropIdle(agent: http.Agent): void {
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();

@@ -110,6 +110,24 @@ describe("runtime: KubeClient", () => {
     );
   });
 
+  it("goes on by a fresh connection when the server has closed all that lay idle", async () => {
+    const seen = new Map<unknown, number>();
+    await withServer(
+      (request, response) => {
+        const requests = (seen.get(request.socket) ?? 0) + 1;
+        seen.set(request.socket, requests);
+        if (requests > 1) return request.socket.resetAndDestroy();
+        setTimeout(() => json(response, 200, { metadata: { name: "n" } }), 20);
+      },
+      async (client) => {
+        const read = () => client.get(NodeResource, { name: "n" });
+        await Promise.all([read(), read(), read()]);
+        expect(seen.size).to.equal(3);
+        expect((await read())?.metadata?.name).to.equal("n");
+      },
+    );
+  });
+
   it("names a server that refuses connections", async () => {
     const client = KubeClient.fromText(kubeconfig("http://127.0.0.1:9"), { cluster: "gone" });
     const error = (await client.list(NodeResource).catch((e: unknown) => e)) as KubeError;
