@@ -1,12 +1,10 @@
 import { LabelValues, Labels } from "../../agent/api/index.js";
 import { PodResource } from "../../agent/runtime/index.js";
 import type { LabCluster } from "../support/lab.js";
-import { processesOf, text } from "./pod-processes.js";
+import { processesOf, processorSeconds, proportionalMiB } from "./pod-processes.js";
 import { atMost, type Result } from "./result.js";
 
 const IDLE_SECONDS = 60;
-/** Of /proc/PID/stat: hundredths of a second. */
-const TICKS_PER_SECOND = 100;
 
 interface Role {
   name: string;
@@ -48,23 +46,8 @@ async function footprint(lab: LabCluster, { selector, mebibytes, cpu }: Role, wh
   const before = await processorSeconds(processes);
   await new Promise((resolve) => setTimeout(resolve, IDLE_SECONDS * 1000));
   const percent = (((await processorSeconds(processes)) - before) / IDLE_SECONDS) * 100;
-  const kibibytes = await sum(processes, async (pid) =>
-    Number(/^Pss:\s+(\d+)/m.exec(await text(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0),
-  );
   return [
-    atMost(`memory of ${what}`, kibibytes / 1024, "MiB", mebibytes),
+    atMost(`memory of ${what}`, await proportionalMiB(processes), "MiB", mebibytes),
     ...(cpu === undefined ? [] : [atMost(`processor time of ${what}`, percent, "% of a core", cpu)]),
   ];
-}
-
-/** User and system time, also of children that have ended. */
-function processorSeconds(processes: readonly number[]): Promise<number> {
-  return sum(processes, async (pid) => {
-    const fields = (await text(`/proc/${pid}/stat`)).replace(/^.*\) /, "").split(" ");
-    return fields.slice(11, 15).reduce((all, ticks) => all + Number(ticks), 0) / TICKS_PER_SECOND;
-  });
-}
-
-async function sum(processes: readonly number[], of: (pid: number) => Promise<number>): Promise<number> {
-  return (await Promise.all(processes.map(of))).reduce((all, value) => all + value, 0);
 }

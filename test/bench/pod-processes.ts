@@ -2,6 +2,9 @@ import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
+/** Of /proc/PID/stat: hundredths of a second. */
+const TICKS_PER_SECOND = 100;
+
 /** What the kernel knows of a pod, where the nodes' processes are this machine's own (local backend). */
 
 /** The processes of a pod, by the pod's UID. */
@@ -9,6 +12,35 @@ export async function processesOf(podUid: string): Promise<number[]> {
   const all = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
   const groups = await Promise.all(all.map((pid) => text(`/proc/${pid}/cgroup`)));
   return all.filter((_, index) => groups[index]?.includes(podUid)).map(Number);
+}
+
+/** The processes of many pods, by their UIDs, in one look. */
+export async function processesOfAll(podUids: readonly string[]): Promise<number[]> {
+  const wanted = new Set(podUids);
+  const all = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
+  const groups = await Promise.all(all.map((pid) => text(`/proc/${pid}/cgroup`)));
+  const uidOf = (group = ""): string => /\/pod([0-9a-f-]{36})/.exec(group)?.[1] ?? "";
+  return all.filter((_, index) => wanted.has(uidOf(groups[index]))).map(Number);
+}
+
+/** User and system time in seconds, also of children that have ended. */
+export function processorSeconds(processes: readonly number[]): Promise<number> {
+  return sum(processes, async (pid) => {
+    const fields = (await text(`/proc/${pid}/stat`)).replace(/^.*\) /, "").split(" ");
+    return fields.slice(11, 15).reduce((all, ticks) => all + Number(ticks), 0) / TICKS_PER_SECOND;
+  });
+}
+
+/** Memory in MiB: of what several processes share, each counts its part. */
+export async function proportionalMiB(processes: readonly number[]): Promise<number> {
+  const kibibytes = await sum(processes, async (pid) =>
+    Number(/^Pss:\s+(\d+)/m.exec(await text(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0),
+  );
+  return kibibytes / 1024;
+}
+
+async function sum(processes: readonly number[], of: (pid: number) => Promise<number>): Promise<number> {
+  return (await Promise.all(processes.map(of))).reduce((all, value) => all + value, 0);
 }
 
 /** The folders of a pod's control groups, in every hierarchy that this machine has. @throws Error when the pod has no process here */

@@ -9,17 +9,33 @@ import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { benchClusters } from "./clusters.js";
 import { benchFootprint } from "./footprint.js";
+import { benchLinks } from "./links.js";
 import { benchMemory } from "./memory.js";
 import { benchNetwork } from "./network.js";
 import { benchPods } from "./pods.js";
 import { benchPulumi } from "./pulumi-commands.js";
-import { printTable } from "./result.js";
+import { printTable, type Result } from "./result.js";
 
 const CLUSTERS = [{ name: "bench-consumer" }, { name: "bench-provider" }];
 const NAMESPACE = "bench";
 
-/** `npm run bench`: measures on clusters of its own, prints the figures beside their goals and writes results.json. Goals that are missed do not fail it. */
-async function main(): Promise<void> {
+/** What can be measured by itself, each on clusters of its own: `npm run bench -- NAME…`. */
+const BENCHES: Record<string, () => Promise<Result[]>> = { peering: benchPeering, links: benchLinks };
+
+/** `npm run bench`: measures, prints the figures beside their goals and, when all was measured, writes results.json. Goals that are missed do not fail it. */
+async function main(names: readonly string[]): Promise<void> {
+  const known = Object.keys(BENCHES);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no bench "${unknown}"; there are ${known.join(", ")}`);
+  const results: Result[] = [];
+  for (const name of names.length > 0 ? names : known) results.push(...((await BENCHES[name]?.()) ?? []));
+  printTable(results);
+  if (names.length > 0) return;
+  writeFileSync(path.join(REPOSITORY, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
+}
+
+/** Two clusters, joined: commands of Pulumi, the agents' footprint, the data path, and pods on the virtual node. */
+async function benchPeering(): Promise<Result[]> {
   const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-bench-"));
   const results = [await benchClusters(CLUSTERS)];
   const lab = await prepareLab(CLUSTERS);
@@ -55,8 +71,7 @@ async function main(): Promise<void> {
     await downClusters(CLUSTERS.map(({ name }) => name));
     rmSync(stateFolder, { recursive: true, force: true });
   }
-  printTable(results);
-  writeFileSync(path.join(REPOSITORY, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
+  return results;
 }
 
 /** Kubernetes takes five seconds over an empty namespace: a peering that starts earlier would wait for the last one's. */
@@ -90,7 +105,7 @@ async function offloadNamespace(consumer: LabCluster): Promise<void> {
   );
 }
 
-main().then(
+main(process.argv.slice(2)).then(
   () => process.exit(0),
   (error: unknown) => {
     console.error(messageOf(error));
