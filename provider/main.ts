@@ -1,4 +1,5 @@
 import { VERSION } from "./version.js";
+import { failAllConstructs } from "./server/pending-constructs.js";
 import { serve } from "./server/serve.js";
 import { messageOf } from "../agent/runtime/kube-error.js";
 
@@ -24,7 +25,7 @@ async function main(): Promise<void> {
     setTimeout(stop, DRAIN_MS).unref();
     void plugin.drain().then(() => process.exit(0));
   });
-  process.on("unhandledRejection", (error) => void endConstructs(error));
+  process.on("unhandledRejection", endConstructs);
   endWithParent(stop);
   process.stdout.write(`${plugin.port}\n`);
   // The engine takes a moment to connect.
@@ -45,9 +46,8 @@ function endWithParent(stop: () => void): void {
 }
 
 /** The SDK's runtime reports a component's failed child this way. Anything else is a fault of ours: said, without ending other calls. */
-async function endConstructs(error: unknown): Promise<void> {
-  const { failPendingConstructs } = await import("./server/construct.js");
-  if (!failPendingConstructs(error)) process.stderr.write(`${messageOf(error)}\n`);
+function endConstructs(error: unknown): void {
+  if (!failAllConstructs(error)) process.stderr.write(`${messageOf(error)}\n`);
 }
 
 main().catch((error: unknown) => {

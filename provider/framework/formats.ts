@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import { parseStrictCidr } from "../../agent/api/cidr.js";
 import { CLUSTER_ID_MAX_LENGTH, isClusterID } from "../../agent/api/cluster-id.js";
@@ -43,3 +44,32 @@ export const dnsLabel = z.string().superRefine((value, context) => {
     message: `"${value}" is not a name: at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`,
   });
 });
+
+const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** A text that must pass a test; `what` follows the value in the message. */
+function textThat(isRight: (value: string) => boolean, what: string) {
+  return z.string().superRefine((value, context) => {
+    if (!isRight(value))
+      context.addIssue({ code: "custom", message: `${JSON.stringify(value.slice(0, 60))} is ${what}` });
+  });
+}
+
+/** The name of any object in Kubernetes. */
+export const objectName = textThat(
+  (value) => value.length <= 253 && SUBDOMAIN.test(value),
+  'not a name: at most 253 lower-case letters, digits, "-" and ".", beginning and ending with a letter or digit',
+);
+
+/** An IP address or a DNS name. */
+export const host = textThat(
+  (value) => isIP(value) !== 0 || (value.length <= 253 && SUBDOMAIN.test(value) && !/^[\d.]+$/.test(value)),
+  "neither an IP address nor a DNS name",
+);
+
+export const ipAddress = textThat((value) => isIP(value) !== 0, "not an IP address");
+
+export const httpsUrl = textThat(
+  (value) => URL.canParse(value) && new URL(value).protocol === "https:",
+  "not a URL that begins with https://",
+);

@@ -7,7 +7,7 @@ const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
 /** @throws Error saying what is wrong with a label's or annotation's key */
-export function checkMetadataKey(key: string): void {
+function checkKey(key: string): void {
   const [name = "", prefix, ...rest] = key.split("/").reverse();
   const isValid =
     NAME.test(name) && name.length <= 63 && (prefix === undefined || (PREFIX.test(prefix) && prefix.length <= 253));
@@ -16,16 +16,24 @@ export function checkMetadataKey(key: string): void {
       'is not a key: at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit, optionally after a DNS name and "/"',
     );
   }
+}
+
+/** @throws Error also for keys that are not for users to set */
+function checkChosenKey(key: string): void {
+  checkKey(key);
   if (RESERVED.test(key)) throw new Error("is set by this package itself: choose a key of your own domain");
 }
 
-const key = z.string().superRefine((value, context) => {
-  try {
-    checkMetadataKey(value);
-  } catch (error) {
-    context.addIssue({ code: "custom", message: messageOf(error) });
-  }
-});
+const keyBy = (check: (key: string) => void) =>
+  z.string().superRefine((value, context) => {
+    try {
+      check(value);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: messageOf(error) });
+    }
+  });
+
+const key = keyBy(checkChosenKey);
 
 const labelValue = z.string().superRefine((value, context) => {
   if (value === "" || (value.length <= 63 && NAME.test(value))) return;
@@ -35,6 +43,12 @@ const labelValue = z.string().superRefine((value, context) => {
       'is not the value of a label: at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit',
   });
 });
+
+/** Labels, also well-known ones: of nodes, of Services. */
+export const labelMap = z.record(keyBy(checkKey), labelValue);
+
+/** Annotations, likewise. */
+export const annotationMap = z.record(keyBy(checkKey), z.string());
 
 /** Labels that users choose for objects. */
 export const chosenLabels = z.record(key, labelValue);

@@ -18,6 +18,7 @@ import { fieldsOf, unwrap } from "../framework/field-info.js";
 import { formatPath } from "../framework/property-path.js";
 import { validateProperties } from "../framework/validate.js";
 import { CallError } from "./errors.js";
+import { trackConstruct } from "./pending-constructs.js";
 import { decode } from "./values.js";
 
 /** Parts of the SDK's runtime that its type declarations leave out. */
@@ -29,16 +30,6 @@ const state = stateModule as unknown as { withLocalStorage<T>(work: () => Promis
 
 const sdk: ComponentSdk = { ...outputModule, ...resourceModule, log: logModule };
 
-/** Constructs in progress: the runtime reports a child's failure as an unhandled rejection, which must end them. */
-const pending = new Set<(error: unknown) => void>();
-
-/** Ends all constructs in progress with an error. True if there were any. */
-export function failPendingConstructs(error: unknown): boolean {
-  const waiting = [...pending];
-  for (const reject of waiting) reject(error);
-  return waiting.length > 0;
-}
-
 /** Runs a component on the SDK's runtime, with settings, providers and dependencies as the request gives them. */
 export function construct(
   component: AnyComponent,
@@ -47,11 +38,12 @@ export function construct(
 ): Promise<proto.ConstructResponse> {
   checkInputs(component, request);
   return new Promise((resolve, reject) => {
-    pending.add(reject);
+    // The runtime reports a child's failure as an unhandled rejection, which must end it as well.
+    const release = trackConstruct({ type: component.token, name: request.getName(), fail: reject });
     state
       .withLocalStorage(() => run(component, request, engineAddress ?? ""))
       .then(resolve, reject)
-      .finally(() => pending.delete(reject));
+      .finally(release);
   });
 }
 

@@ -40,7 +40,13 @@ export class CallError extends Error implements Pick<ServiceError, "code" | "det
     readonly metadata: Metadata = new Metadata(),
   ) {
     super(message);
+    this.name = "CallError";
     this.details = message;
+  }
+
+  /** By name: constructing is loaded when first needed, and may come with a copy of this module. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "CallError";
   }
 }
 

@@ -27,6 +27,7 @@ import { diffResource, type DetailedChange } from "./diff.js";
 import type { EngineLog } from "./engine.js";
 import { CallError, toCallError } from "./errors.js";
 import { invokeFunction } from "./invoke.js";
+import { failParentOf } from "./pending-constructs.js";
 import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
 import { settleDelete, settleRead, settleUpdate } from "./unreachable.js";
 import { decode, encode, SecretPaths, type Decoded } from "./values.js";
@@ -40,6 +41,9 @@ export interface ServiceOptions {
   engine: EngineLog;
   load: LoadRegistry;
 }
+
+/** What the answer about a component needs to arrive before that about its child. */
+const PARENT_FIRST_MS = 50;
 
 type Handler<Request, Response> = (request: Request) => Promise<Response>;
 
@@ -169,6 +173,7 @@ export class ProviderService {
       const response = new proto.CheckResponse();
       response.setInputs(encode(valid, secretsOf(definition, valid, given)));
       response.setFailuresList(checkFailures(failures, call.redaction.apply));
+      if (failures.count > 0) await this.endParent(request.getUrn());
       return response;
     });
   }
@@ -300,7 +305,15 @@ export class ProviderService {
     const call = this.newCall(urn, name, typeof seconds === "number" ? seconds : seconds(definition), given);
     for (const one of given)
       if (one) call.redaction.addAt(one.value, secretsOf(definition, one.value, new SecretPaths()));
-    return this.answer(call, () => work(definition, call));
+    return this.answer(call, () => work(definition, call)).catch(async (error: unknown) => {
+      await this.endParent(urn);
+      throw error;
+    });
+  }
+
+  /** Lets the component of a child that cannot be made fail first, with its answer on its way. */
+  private async endParent(urn: string): Promise<void> {
+    if (failParentOf(urn)) await new Promise((resolve) => setTimeout(resolve, PARENT_FIRST_MS));
   }
 
   private newCall(urn: string, name: string, timeoutSeconds: number, given: (Decoded | undefined)[]): Call {

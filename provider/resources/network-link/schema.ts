@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { clusterField, objectMetadata, port } from "../../framework/index.js";
+import {
+  annotationMap,
+  clusterField,
+  dnsLabel,
+  host,
+  ipAddress,
+  labelMap,
+  objectMetadata,
+  objectName,
+  port,
+} from "../../framework/index.js";
 import { drift, forceUnreachable, pairOutputs } from "../pair-properties.js";
 
 /** What the command line of Liqo assumes, too. */
@@ -13,12 +23,10 @@ const location = z.enum(["Provider", "Consumer"]);
 const serviceType = z.enum(["LoadBalancer", "NodePort", "ClusterIP"]);
 
 const template = (kind: "server" | "client") => ({
-  templateName: z
-    .string()
+  templateName: objectName
     .default(`wireguard-${kind}`)
     .meta({ description: `The template of the gateway ${kind}. Default: wireguard-${kind}.` }),
-  templateNamespace: z
-    .string()
+  templateNamespace: dnsLabel
     .optional()
     .meta({ description: "The template's namespace. Default: the one the agent is installed in." }),
 });
@@ -39,20 +47,18 @@ export const gatewayServer = z.object({
   nodePort: port
     .optional()
     .meta({ description: "A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses." }),
-  loadBalancerIP: z
-    .string()
+  loadBalancerIP: ipAddress
     .optional()
     .meta({ description: "A fixed address, for type LoadBalancer. Default: the load balancer chooses." }),
-  serviceLabels: z.record(z.string(), z.string()).optional().meta({ description: "Labels for the Service." }),
-  serviceAnnotations: z
-    .record(z.string(), z.string())
+  serviceLabels: labelMap.optional().meta({ description: "Labels for the Service." }),
+  serviceAnnotations: annotationMap
     .optional()
     .meta({ description: "Annotations for the Service, such as those that a cloud's load balancer is set up by." }),
   ...template("server"),
 });
 
 export const gatewayClient = z.object({
-  address: z.string().optional().meta({
+  address: host.optional().meta({
     description:
       "Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.",
   }),

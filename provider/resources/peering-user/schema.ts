@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { clusterField, clusterId, objectMetadata } from "../../framework/index.js";
+import { clusterField, clusterId, httpsUrl, objectMetadata } from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
 
 export const peeringUserInputs = z.object({
   cluster: clusterField("The provider: the cluster that the user may peer with."),
   consumerClusterId: clusterId.meta({ description: "The cluster ID of the consumer that the user peers." }),
-  apiServer: z.string().optional().meta({
+  apiServer: httpsUrl.optional().meta({
     description: "URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.",
   }),
   tlsCompatibilityMode: z.boolean().default(false).meta({

@@ -1,10 +1,17 @@
 import { z } from "zod";
-import { clusterField, clusterId, objectMetadata, quantities } from "../../framework/index.js";
+import {
+  annotationMap,
+  clusterField,
+  clusterId,
+  labelMap,
+  objectMetadata,
+  objectName,
+  quantities,
+} from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
 import { sliceName } from "../resource-slice/schema.js";
 
-const stringMap = z.record(z.string(), z.string());
-const names = z.array(z.string());
+const names = z.array(objectName);
 
 const taint = z
   .object({
@@ -21,10 +28,10 @@ export const virtualNodeInputs = z.object({
   cluster: clusterField("The consumer: the cluster that gets the node."),
   name: sliceName.meta({ description: "Name of the VirtualNode and of its Node; unique in the cluster." }),
   providerClusterId: clusterId.meta({ description: "The cluster ID of the provider." }),
-  resourceSliceName: z.string().optional().meta({
+  resourceSliceName: sliceName.optional().meta({
     description: "The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.",
   }),
-  kubeconfigSecretName: z.string().optional().meta({
+  kubeconfigSecretName: objectName.optional().meta({
     description:
       "A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.",
   }),
@@ -32,10 +39,10 @@ export const virtualNodeInputs = z.object({
     description: "The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.",
     equality: "quantity",
   }),
-  labels: stringMap.optional().meta({ description: "Labels of the node, beside those that every virtual node has." }),
-  annotations: stringMap.optional().meta({ description: "Annotations of the node." }),
+  labels: labelMap.optional().meta({ description: "Labels of the node, beside those that every virtual node has." }),
+  annotations: annotationMap.optional().meta({ description: "Annotations of the node." }),
   taints: z.array(taint).optional().meta({ description: "Taints of the node, beside that of every virtual node." }),
-  nodeSelector: stringMap
+  nodeSelector: labelMap
     .optional()
     .meta({ description: "Labels of the provider's nodes that the pods may run on. Default: any." }),
   storageClasses: names
@@ -47,11 +54,10 @@ export const virtualNodeInputs = z.object({
   loadBalancerClasses: names
     .optional()
     .meta({ description: "The provider's load balancer classes to offer; the first is the default." }),
-  runtimeClassName: z
-    .string()
+  runtimeClassName: objectName
     .optional()
     .meta({ description: "The provider's RuntimeClass for the pods. Default: none." }),
-  vkOptionsTemplateName: z.string().optional().meta({
+  vkOptionsTemplateName: objectName.optional().meta({
     description:
       "The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.",
   }),

@@ -119,6 +119,12 @@ describe("provider: bad input", function () {
     expect(text).to.contain("provider").and.to.contain("no agent").and.to.contain("0.1.0");
   });
 
+  it("reports a failing child of a Peering once, with its own reason and no noise of the connection", async () => {
+    const text = await failingUp("liqo:Peering", sides());
+    expect(text).to.contain("no agent");
+    expect(text, text).to.not.match(/client connection is closing|UNAVAILABLE|unhandled|Canceled/i);
+  });
+
   it("refuses agents of different minor versions, naming both", async () => {
     await fakeAgent(consumer.client, "consumer", "0.1.0");
     await fakeAgent(provider.client, "provider", "0.2.0");

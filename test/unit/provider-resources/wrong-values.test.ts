@@ -1,0 +1,354 @@
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import errors from "@pulumi/pulumi/proto/errors_pb.js";
+import proto from "@pulumi/pulumi/proto/provider_pb.js";
+import rpcStatus from "@pulumi/pulumi/proto/status_pb.js";
+import type { ServiceError } from "@grpc/grpc-js";
+import { expect } from "chai";
+import { registry } from "../../../provider/resources/index.js";
+import { Methods, startFakeEngine, toStruct, type FakeEngine } from "../provider/fake-engine.js";
+import { settableProperties } from "./properties.js";
+
+/** A wrong value, and what the message says: what is wrong and what is allowed. */
+type Case = [wrong: unknown, said: RegExp];
+
+const text: Case = [true, /^must be a text, not true$/];
+const number: Case = ["3", /^must be a number, not "3"$/];
+const flag: Case = ["yes", /^must be true or false, not "yes"$/];
+const list: Case = ["one", /^must be a list, not a text$/];
+const map: Case = [["one"], /^must be a map, not a list$/];
+const object: Case = [["one"], /^must be an object, not a list$/];
+const oneOf = (...values: string[]): Case => [
+  "Other",
+  new RegExp(`^must be one of ${values.join(", ")}, not "Other"$`),
+];
+const atLeast = (minimum: number): Case => [
+  minimum - 1,
+  new RegExp(`^must be at least ${minimum}, not ${minimum - 1}$`),
+];
+const atMost = (maximum: number): Case => [maximum + 1, new RegExp(`^must be at most ${maximum}, not ${maximum + 1}$`)];
+const range: Case = ["10.0.0.1/16", /10\.0\.0\.1\/16.*10\.0\.0\.0\/16/];
+const amount: Case = ["8Gigs", /8Gigs.*quantity/];
+const label: Case = ["has space", /is not the value of a label: at most 63 letters/];
+const name: Case = ["Not_A_Name", /is not a name: at most 63 lower-case letters/m];
+const objectName: Case = ["Not_A_Name", /is not a name: at most 253 lower-case letters/];
+const sliceName: Case = ["Not_A_Name", /must be lower-case letters, digits and "-"/];
+const clusterId: Case = ["Not_An_ID", /is not a cluster ID: at most 51 lower-case letters/];
+
+const cluster = (property: string): Record<string, Case> => ({
+  [property]: object,
+  [`${property}.kubeconfig`]: [
+    "/no/such/file",
+    /^cannot read the kubeconfig "\/no\/such\/file": there is no such file$/,
+  ],
+  [`${property}.context`]: ["nowhere", /the kubeconfig has no context "nowhere"; there are here/],
+});
+const metadata: Record<string, Case> = {
+  objectLabels: map,
+  "objectLabels.key": label,
+  objectAnnotations: map,
+  "objectAnnotations.key": text,
+};
+const gateways: Record<string, Case> = {
+  gatewayServerLocation: oneOf("Provider", "Consumer"),
+  gatewayServer: object,
+  "gatewayServer.type": oneOf("LoadBalancer", "NodePort", "ClusterIP"),
+  "gatewayServer.port": atMost(65535),
+  "gatewayServer.nodePort": atLeast(1),
+  "gatewayServer.loadBalancerIP": ["ten", /"ten" is not an IP address/],
+  "gatewayServer.serviceLabels": map,
+  "gatewayServer.serviceLabels.key": label,
+  "gatewayServer.serviceAnnotations": map,
+  "gatewayServer.serviceAnnotations.key": text,
+  "gatewayServer.templateName": objectName,
+  "gatewayServer.templateNamespace": name,
+  gatewayClient: object,
+  "gatewayClient.address": ["10.0.0.999", /neither an IP address nor a DNS name/],
+  "gatewayClient.port": number,
+  "gatewayClient.templateName": objectName,
+  "gatewayClient.templateNamespace": name,
+  mtu: atLeast(1280),
+  keyRotationTrigger: text,
+};
+const access: Record<string, Case> = { inBand: flag, proxyURL: ["proxy:8118", /is not the URL of a proxy/] };
+const term = (kind: string): Record<string, Case> => {
+  const path = `clusterSelector.nodeSelectorTerms[0].${kind}`;
+  return {
+    [path]: list,
+    [`${path}[0]`]: object,
+    [`${path}[0].key`]: text,
+    [`${path}[0].operator`]: oneOf("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+    [`${path}[0].values`]: list,
+    [`${path}[0].values[0]`]: text,
+  };
+};
+
+const CASES: Record<string, Record<string, Case>> = {
+  Agent: {
+    ...cluster("cluster"),
+    clusterId,
+    namespace: name,
+    podCIDRs: [[], /^must have at least 1 elements$/],
+    "podCIDRs[0]": range,
+    serviceCIDR: range,
+    externalCIDR: range,
+    internalCIDR: range,
+    reservedSubnets: list,
+    "reservedSubnets[0]": range,
+    ipamPools: [[], /^must have at least 1 elements$/],
+    "ipamPools[0]": range,
+    apiServerAddress: text,
+    apiServerCA: text,
+    trustedCA: flag,
+    clusterLabels: map,
+    "clusterLabels.key": text,
+    networkingEnabled: flag,
+    apiServerProxy: flag,
+    defaultNodeResources: map,
+    "defaultNodeResources.key": amount,
+    resourceEnforcement: flag,
+    defaultLimitsEnforcement: oneOf("None", "Soft", "Hard"),
+    storageEnabled: flag,
+    realStorageClass: text,
+    ingressClasses: list,
+    "ingressClasses[0]": text,
+    loadBalancerClasses: list,
+    "loadBalancerClasses[0]": text,
+    pingIntervalSeconds: atMost(3600),
+    pingTimeoutSeconds: atLeast(1),
+    image: ["", /^must have at least 1 characters$/],
+    imagePullPolicy: oneOf("Always", "IfNotPresent", "Never"),
+    imagePullSecrets: list,
+    "imagePullSecrets[0]": name,
+    replicas: atLeast(1),
+    gatewayReplicas: atMost(9),
+    labels: map,
+    "labels.key": text,
+    annotations: map,
+    "annotations.key": text,
+    forceDelete: flag,
+  },
+  NetworkLink: {
+    ...cluster("consumer"),
+    ...cluster("provider"),
+    ...gateways,
+    disableSharingKeys: flag,
+    ...metadata,
+    forceUnreachable: flag,
+  },
+  Authentication: {
+    ...cluster("consumer"),
+    ...cluster("provider"),
+    ...access,
+    tenantCondition: oneOf("Active", "Cordoned", "Drained"),
+    ...metadata,
+    forceUnreachable: flag,
+  },
+  ResourceSlice: {
+    ...cluster("consumer"),
+    ...cluster("provider"),
+    name: sliceName,
+    class: text,
+    resources: map,
+    "resources.key": amount,
+    createVirtualNode: flag,
+    cordoned: flag,
+    ...metadata,
+    forceUnreachable: flag,
+  },
+  VirtualNode: {
+    ...cluster("cluster"),
+    name: sliceName,
+    providerClusterId: clusterId,
+    resourceSliceName: sliceName,
+    kubeconfigSecretName: objectName,
+    resources: map,
+    "resources.key": amount,
+    labels: map,
+    "labels.key": label,
+    annotations: map,
+    "annotations.key": text,
+    taints: list,
+    "taints[0]": object,
+    "taints[0].key": text,
+    "taints[0].value": text,
+    "taints[0].effect": oneOf("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    nodeSelector: map,
+    "nodeSelector.key": label,
+    storageClasses: list,
+    "storageClasses[0]": objectName,
+    ingressClasses: list,
+    "ingressClasses[0]": objectName,
+    loadBalancerClasses: list,
+    "loadBalancerClasses[0]": objectName,
+    runtimeClassName: objectName,
+    vkOptionsTemplateName: objectName,
+    createNode: flag,
+    disableNetworkCheck: flag,
+    ...metadata,
+  },
+  NamespaceOffloading: {
+    ...cluster("cluster"),
+    namespace: name,
+    createNamespace: flag,
+    namespaceMappingStrategy: oneOf("DefaultName", "EnforceSameName", "SelectedName"),
+    remoteNamespaceName: name,
+    podOffloadingStrategy: oneOf("LocalAndRemote", "Local", "Remote"),
+    clusterSelector: object,
+    "clusterSelector.nodeSelectorTerms": list,
+    "clusterSelector.nodeSelectorTerms[0]": object,
+    ...term("matchExpressions"),
+    ...term("matchFields"),
+    ...metadata,
+  },
+  PeeringUser: {
+    ...cluster("cluster"),
+    consumerClusterId: clusterId,
+    apiServer: ["http://x", /is not a URL that begins with https:/],
+    tlsCompatibilityMode: flag,
+    expirationSeconds: atLeast(600),
+    ...metadata,
+  },
+  Peering: {
+    ...cluster("consumer"),
+    ...cluster("provider"),
+    bidirectional: flag,
+    networkingDisabled: flag,
+    ...gateways,
+    ...access,
+    createResourceSlice: flag,
+    createVirtualNode: flag,
+    resourceSliceName: sliceName,
+    resourceSliceClass: text,
+    cpu: amount,
+    memory: amount,
+    pods: amount,
+    resources: map,
+    "resources.key": amount,
+    ...metadata,
+    forceUnreachable: flag,
+  },
+  Provider: {
+    // Of a secret not even a wrong value is shown.
+    kubeconfig: [true, /^must be a text$/],
+    context: text,
+    skipVersionCheck: flag,
+    globalLabels: map,
+    "globalLabels.key": label,
+    globalAnnotations: map,
+    "globalAnnotations.key": text,
+    deleteUnreachable: flag,
+    skipUpdateUnreachable: flag,
+  },
+};
+
+/** A component's kubeconfigs are its children's to read. */
+const LEFT_TO_CHILDREN = /^(consumer|provider)\.(kubeconfig|context)$/;
+
+describe("wrong values", function () {
+  this.timeout(60_000);
+  let engine: FakeEngine;
+  let server: http.Server;
+  let kubeconfig: string;
+
+  before(async () => {
+    engine = await startFakeEngine(registry);
+    await engine.call(Methods.configure, new proto.ConfigureRequest());
+    // It answers and has nothing: enough for checks of what is not about the cluster.
+    server = http.createServer((_, response) => response.end('{"metadata":{},"items":[]}')).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    kubeconfig = JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "here",
+      clusters: [{ name: "here", cluster: { server: url, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "here", user: {} }],
+      contexts: [{ name: "here", context: { cluster: "here", user: "here" } }],
+    });
+  });
+  after(async () => {
+    await engine?.stop();
+    server?.closeAllConnections();
+    server?.close();
+  });
+
+  it("have a case for every property that there is, and for no other", () => {
+    const there = settableProperties().map(({ owner, path }) => `${owner} ${path}`);
+    const cases = Object.entries(CASES).flatMap(([owner, rows]) => Object.keys(rows).map((path) => `${owner} ${path}`));
+    expect(cases.sort()).to.deep.equal(there.sort());
+  });
+
+  /** What is wrong with inputs, by path. */
+  async function failures(owner: string, inputs: Record<string, unknown>): Promise<Record<string, string>> {
+    if (owner === "Peering") return componentFailures(inputs);
+    const request = new proto.CheckRequest();
+    request.setUrn(`urn:pulumi:dev::p::liqo:index:${owner}::it`);
+    request.setNews(toStruct(inputs));
+    const response = await engine.call(owner === "Provider" ? Methods.checkConfig : Methods.check, request);
+    const reasons: Record<string, string> = {};
+    for (const one of response.getFailuresList()) {
+      const property = one.getProperty();
+      reasons[property] = [reasons[property], one.getReason()].filter(Boolean).join("\n");
+    }
+    return reasons;
+  }
+
+  async function componentFailures(inputs: Record<string, unknown>): Promise<Record<string, string>> {
+    const request = new proto.ConstructRequest();
+    request.setType("liqo:index:Peering");
+    request.setName("it");
+    request.setInputs(toStruct(inputs));
+    const error = await engine.call(Methods.construct, request).then(
+      () => undefined,
+      (failure: unknown) => failure as ServiceError,
+    );
+    const [bytes] = error?.metadata.get("grpc-status-details-bin") ?? [];
+    const [detail] = bytes ? rpcStatus.Status.deserializeBinary(bytes as Buffer).getDetailsList() : [];
+    const list = detail ? errors.InputPropertiesError.deserializeBinary(detail.getValue_asU8()).getErrorsList() : [];
+    return Object.fromEntries(list.map((one) => [one.getPropertyPath(), one.getReason()]));
+  }
+
+  for (const [owner, rows] of Object.entries(CASES)) {
+    it(`of ${owner} are refused one by one, with path, what is wrong and what is allowed`, async () => {
+      for (const [path, [wrong, said]] of Object.entries(rows)) {
+        if (owner === "Peering" && LEFT_TO_CHILDREN.test(path)) continue;
+        const inputs = inputsWith(path, wrong);
+        if (path.endsWith(".context")) inputs[path.split(".")[0] ?? ""] = { kubeconfig, context: wrong };
+        else if (owner !== "Provider") fillClusters(inputs, owner, kubeconfig);
+        const reasons = await failures(owner, inputs);
+        expect(reasons[path], `${owner} ${path}: ${JSON.stringify(reasons)}`).to.match(said);
+      }
+    });
+  }
+
+  it("are all reported at once", async () => {
+    const inputs = { mtu: 100, gatewayServer: { port: 0, type: "Other" }, objectLabels: { key: "has space" } };
+    expect(Object.keys(await failures("NetworkLink", inputs))).to.include.members([
+      "mtu",
+      "gatewayServer.port",
+      "gatewayServer.type",
+      "objectLabels.key",
+    ]);
+  });
+
+  it("end with the engine's Cancel, too", () => engine.call(Methods.cancel, new empty.Empty()));
+});
+
+/** { a: { b: [value] } } for "a.b[0]". */
+function inputsWith(path: string, value: unknown): Record<string, unknown> {
+  const parts = path.split(/\.|(?=\[)/);
+  return parts.reduceRight<unknown>((inner, part) => (part === "[0]" ? [inner] : { [part]: inner }), value) as Record<
+    string,
+    unknown
+  >;
+}
+
+function fillClusters(inputs: Record<string, unknown>, owner: string, kubeconfig: string): void {
+  const names = ["NetworkLink", "Authentication", "ResourceSlice", "Peering"].includes(owner)
+    ? ["consumer", "provider"]
+    : ["cluster"];
+  for (const name of names) inputs[name] ??= { kubeconfig };
+}
