@@ -44,4 +44,21 @@ function keep(file: string, script: vm.Script): void {
   }
 }
 
-launch();
+/** The oldest Node.js that the bundle is made for; `engines` in package.json and the build's target say the same. */
+const OLDEST_NODE = [20, 19] as const;
+
+/** Why this Node.js will not do; undefined when it does. The bundle itself would end with an error of syntax. */
+function nodeIsTooOld(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_NODE;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return undefined;
+  return `pulumi-resource-liqo: Node.js ${OLDEST_NODE.join(".")} or later is needed; ${process.execPath} is ${version}`;
+}
+
+const reason = nodeIsTooOld(process.versions.node);
+if (reason === undefined) {
+  launch();
+} else {
+  process.stderr.write(`${reason}\n`);
+  process.exitCode = 1;
+}

@@ -14,6 +14,9 @@ const SOURCE_FILES = ["go.mod", "go.sum", "languages.go", "logo.png", "main.go"]
 /** The languages that the generator writes an SDK of, by the name of the folder. */
 export const LANGUAGES = ["nodejs", "python", "go", "dotnet", "java"] as const;
 
+/** What projects need beside the generated code and the generators do not write; paths below sdk/. */
+export const WRITTEN_BY_HAND = ["go/go.mod", "go/go.sum", "java/pom.xml"] as const;
+
 /**
  * Writes the SDK of each language into a folder of its own below `folder`.
  *

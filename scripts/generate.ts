@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { registry } from "../provider/resources/index.js";
 import { packageSchema } from "../provider/schema/package-schema.js";
 import { VERSION } from "../provider/version.js";
-import { generateSdks, LANGUAGES } from "./generate-sdks.js";
+import { generateSdks, LANGUAGES, WRITTEN_BY_HAND } from "./generate-sdks.js";
 import { referencePage, type ReferenceSchema } from "./reference.js";
 import { messageOf } from "../agent/runtime/kube-error.js";
 
@@ -14,8 +14,6 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 /** Files by their path below the repository. */
 type Files = Map<string, Buffer>;
 
-/** What projects need beside the generated code and the generators do not write. */
-const WRITTEN_BY_HAND = ["sdk/go/go.mod", "sdk/go/go.sum", "sdk/java/pom.xml"];
 /** What installing and building put beside the sources. */
 const BUILT = /(^|\/)(node_modules|bin|obj|target|build|__pycache__|\.mypy_cache|[^/]*\.egg-info)\//;
 
@@ -54,7 +52,7 @@ async function readSdks(folder: string): Promise<Files> {
 
 async function committed(): Promise<Files> {
   const files = await readSdks(path.join(root, "sdk"));
-  for (const name of WRITTEN_BY_HAND) files.delete(name);
+  for (const name of WRITTEN_BY_HAND) files.delete(`sdk/${name}`);
   for (const name of ["provider/schema.json", "docs/reference.md"]) {
     const content = await readFile(path.join(root, name)).catch(() => undefined);
     if (content !== undefined) files.set(name, content);
