@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { Ports } from "../api/names.js";
 import type { ControllerConfig } from "./context.js";
 
 const LIMITS = ["Hard", "Soft", "None"] as const;
@@ -30,6 +31,8 @@ export function parseControllerArguments(argv: string[], env: NodeJS.ProcessEnv 
       "foreign-cluster-ping-interval": text("15"),
       "foreign-cluster-ping-timeout": text("5"),
       "ipam-pools": text("10.0.0.0/8,192.168.0.0/16,172.16.0.0/12"),
+      "webhook-port": text(String(Ports.webhook)),
+      "health-port": text(String(Ports.health)),
     },
   });
   if (!values["cluster-id"]) throw new Error("--cluster-id is required");
@@ -55,6 +58,8 @@ export function parseControllerArguments(argv: string[], env: NodeJS.ProcessEnv 
     pingIntervalSeconds: seconds("foreign-cluster-ping-interval", values["foreign-cluster-ping-interval"]),
     pingTimeoutSeconds: seconds("foreign-cluster-ping-timeout", values["foreign-cluster-ping-timeout"]),
     ipamPools: words(values["ipam-pools"]),
+    webhookPort: port("webhook-port", values["webhook-port"]),
+    healthPort: port("health-port", values["health-port"]),
   };
 }
 
@@ -84,5 +89,12 @@ function oneOf<T extends string>(name: string, value: string, allowed: readonly 
 function seconds(name: string, value: string): number {
   const number = Number(value.replace(/s$/, ""));
   if (!Number.isFinite(number) || number < 0) throw new Error(`--${name}: "${value}" is not a number of seconds`);
+  return number;
+}
+
+function port(name: string, value: string): number {
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 1 || number > 65535)
+    throw new Error(`--${name}: "${value}" is not a port number`);
   return number;
 }

@@ -35,6 +35,9 @@ export interface ControllerConfig {
   pingTimeoutSeconds: number;
   /** Pools that remapped ranges come from. */
   ipamPools: string[];
+  /** Where webhooks and probes are served; others than the usual ones where several share a network. Absent: the usual ones. */
+  webhookPort?: number;
+  healthPort?: number;
 }
 
 /** What every controller is built from. Informers asked for during set-up are started, and have synced, before any controller starts. */

@@ -1,4 +1,5 @@
 import {
+  Controller,
   EventRecorder,
   KubeClient,
   LeaderElection,
@@ -7,11 +8,13 @@ import {
   createLogger,
   messageOf,
 } from "../runtime/index.js";
+import { ForeignClusterResource } from "../api/kinds.js";
 import { Ports } from "../api/names.js";
 import { setupAuthentication } from "./authentication/index.js";
 import { parseControllerArguments } from "./arguments.js";
 import type { ControllerContext, Startable } from "./context.js";
 import { startHealthServer } from "../runtime/health.js";
+import { controllerMetrics } from "./metrics.js";
 import { setupNetwork } from "./network/index.js";
 import { setupOffloading } from "./offloading/index.js";
 import { setupReplication } from "./replication/index.js";
@@ -51,9 +54,16 @@ export async function runController(argv: string[], signal: AbortSignal): Promis
     setupStatus,
   ];
   const startables: Startable[] = areas.flatMap((setup) => setup(context));
-  const webhooks = await startWebhooks(context);
+  const webhooks = await startWebhooks(context, { port: config.webhookPort });
+  const foreignClusters = context.informers.for(ForeignClusterResource);
   await context.informers.start();
-  const health = startHealthServer(() => webhooks.isReady(), Ports.health);
+  let isLeader = false;
+  const metrics = controllerMetrics({
+    isLeader: () => isLeader,
+    controllers: () => startables.filter((one) => one instanceof Controller).map(({ figures }) => figures),
+    foreignClusters: () => foreignClusters.list(),
+  });
+  const health = startHealthServer(() => webhooks.isReady(), config.healthPort ?? Ports.health, metrics);
 
   const election = new LeaderElection(client, {
     namespace: config.namespace,
@@ -62,6 +72,7 @@ export async function runController(argv: string[], signal: AbortSignal): Promis
     logger,
   });
   if (await election.acquire(ended.signal, () => ended.abort())) {
+    isLeader = true;
     for (const startable of startables) await startable.start();
     logger.info({ clusterId: config.clusterId, controllers: startables.length }, "controllers started");
     await aborted(ended.signal);

@@ -55,7 +55,7 @@ export class LeaderElection {
     while (!signal.aborted && this.held) {
       await delay(RETRY_MS, signal);
       if (signal.aborted || !this.held) return;
-      if (await this.tryTake(signal)) {
+      if ((await this.tryRenew(signal)) || (await this.tryTake(signal))) {
         renewed = Date.now();
         continue;
       }
@@ -64,6 +64,17 @@ export class LeaderElection {
         this.options.logger.warn({ lease: this.options.name }, "lost leadership");
         return onLost();
       }
+    }
+  }
+
+  /** One request while nobody else writes the lease: it is known as it was left. */
+  private async tryRenew(signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.lease.claim();
+    } catch (error) {
+      if (!signal.aborted)
+        this.options.logger.debug({ lease: this.options.name, reason: messageOf(error) }, "lease not renewed");
+      return false;
     }
   }
 

@@ -9,6 +9,11 @@ const VOLATILE = new Set(["events", "events.events.k8s.io", "nodes.metrics.k8s.i
 
 /** Every object of every kind that a cluster's API serves, as "resource namespace/name". */
 export async function listEverything(client: KubeClient): Promise<Set<string>> {
+  return new Set((await readEverything(client)).keys());
+}
+
+/** The same with the objects themselves. */
+export async function readEverything(client: KubeClient): Promise<Map<string, KubeObject>> {
   const groups = await client.request<APIGroupList>("GET", "/apis");
   const versions = [
     "/api/v1",
@@ -16,12 +21,12 @@ export async function listEverything(client: KubeClient): Promise<Set<string>> {
       ({ name, versions: all, preferredVersion }) => `/apis/${name}/${preferredVersion?.version ?? all[0]?.version}`,
     ),
   ];
-  const found = new Set<string>();
+  const found = new Map<string, KubeObject>();
   for (const version of versions) {
     for (const [resource, path] of await listableResources(client, version)) {
       if (VOLATILE.has(resource)) continue;
       const list = await client.request<KubeList<KubeObject>>("GET", path);
-      for (const item of list.items) found.add(`${resource} ${keyOf(item)}`);
+      for (const item of list.items) found.set(`${resource} ${keyOf(item)}`, item);
     }
   }
   return found;

@@ -22,10 +22,22 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { waitFor } from "../../support/wait.js";
-import type { ControlPlane } from "./control-plane.js";
+
+/** One side of a peering. */
+export interface Peer {
+  id: string;
+  /** The administrator's. */
+  client: KubeClient;
+}
 
 const MANAGER = { fieldManager: "test" };
 const TIMEOUT_MS = 20_000;
+const patience = new WeakMap<KubeClient, number>();
+
+/** Gives each step that this client waits for more time (milliseconds) than controllers need that nobody kills. */
+export function bePatient(client: KubeClient, timeoutMs: number): void {
+  patience.set(client, timeoutMs);
+}
 
 /** Waits until the one object satisfies the predicate. */
 export function waitForObject<T extends KubeObject>(
@@ -38,7 +50,7 @@ export function waitForObject<T extends KubeObject>(
   const options = {
     namespace: id.namespace,
     fieldSelector: `metadata.name=${id.name}`,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs: patience.get(client) ?? TIMEOUT_MS,
     what: `${type.kind} ${id.name}: ${what}`,
     describe: (objects: T[]) =>
       JSON.stringify(objects.map(({ metadata, ...rest }) => ({ ...rest, name: metadata?.name }))),
@@ -54,7 +66,7 @@ export async function waitUntilGone(
   const options = {
     namespace: id.namespace,
     fieldSelector: `metadata.name=${id.name}`,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs: patience.get(client) ?? TIMEOUT_MS,
     what: `the end of ${type.kind} ${id.name}`,
     describe: (objects: KubeObject[]) => JSON.stringify(objects.map(({ metadata }) => metadata?.finalizers)),
   };
@@ -62,17 +74,17 @@ export async function waitUntilGone(
 }
 
 /** Prepares both tenant namespaces; the outcome of `peer network`, without the network. */
-export async function makeTenantNamespaces(consumer: ControlPlane, provider: ControlPlane): Promise<void> {
+export async function makeTenantNamespaces(consumer: Peer, provider: Peer): Promise<void> {
   await Promise.all([makeTenantNamespace(consumer, provider.id), makeTenantNamespace(provider, consumer.id)]);
 }
 
-async function makeTenantNamespace({ client }: ControlPlane, remoteClusterID: string): Promise<void> {
+async function makeTenantNamespace({ client }: Peer, remoteClusterID: string): Promise<void> {
   const labels = { [Labels.remoteClusterID]: remoteClusterID, [Labels.tenantNamespace]: "true" };
   await client.apply(NamespaceResource, { metadata: { name: tenantNamespaceName(remoteClusterID), labels } }, MANAGER);
 }
 
 /** Nonce and signature, as tools carry them from one cluster to the other. */
-export async function exchangeNonce(consumer: ControlPlane, provider: ControlPlane): Promise<string> {
+export async function exchangeNonce(consumer: Peer, provider: Peer): Promise<string> {
   const nonceID = { name: Names.nonceSecret, namespace: tenantNamespaceName(consumer.id) };
   const nonceLabels = { [Labels.nonce]: "true", [Labels.remoteClusterID]: consumer.id };
   await provider.client.apply(SecretResource, { metadata: { ...nonceID, labels: nonceLabels } }, MANAGER);
@@ -92,7 +104,7 @@ export async function exchangeNonce(consumer: ControlPlane, provider: ControlPla
 }
 
 /** The Tenant that the consumer forges for the provider. */
-export async function forgeTenant(consumer: ControlPlane, signature: string): Promise<Tenant> {
+export async function forgeTenant(consumer: Peer, signature: string): Promise<Tenant> {
   const keys = await consumer.client.get(SecretResource, {
     name: Names.authenticationKeysSecret,
     namespace: Names.namespace,
@@ -117,7 +129,7 @@ export async function forgeTenant(consumer: ControlPlane, signature: string): Pr
 }
 
 /** The whole handshake: when it ends, the consumer holds an identity. */
-export async function authenticate(consumer: ControlPlane, provider: ControlPlane, proxyURL?: string): Promise<void> {
+export async function authenticate(consumer: Peer, provider: Peer, proxyURL?: string): Promise<void> {
   const tenant = await forgeTenant(consumer, await exchangeNonce(consumer, provider));
   if (proxyURL) tenant.spec.proxyURL = proxyURL;
   await provider.client.apply(TenantResource, tenant, MANAGER);
@@ -149,19 +161,15 @@ export async function authenticate(consumer: ControlPlane, provider: ControlPlan
   );
 }
 
-export function sliceID(provider: ControlPlane): { name: string; namespace: string } {
+export function sliceID(provider: Peer): { name: string; namespace: string } {
   return { name: provider.id, namespace: tenantNamespaceName(provider.id) };
 }
 
-export function copyID(consumer: ControlPlane, provider: ControlPlane): { name: string; namespace: string } {
+export function copyID(consumer: Peer, provider: Peer): { name: string; namespace: string } {
   return { name: provider.id, namespace: tenantNamespaceName(consumer.id) };
 }
 
-export async function requestSlice(
-  consumer: ControlPlane,
-  provider: ControlPlane,
-  resources: Quantities,
-): Promise<ResourceSlice> {
+export async function requestSlice(consumer: Peer, provider: Peer, resources: Quantities): Promise<ResourceSlice> {
   const labels = {
     [Labels.replication]: "true",
     [Labels.remoteID]: provider.id,
@@ -187,7 +195,7 @@ export function isAccepted({ status }: ResourceSlice): boolean {
 }
 
 /** Takes one direction apart, in the order of the specification. */
-export async function unpeer(consumer: ControlPlane, provider: ControlPlane): Promise<void> {
+export async function unpeer(consumer: Peer, provider: Peer): Promise<void> {
   await consumer.client.delete(ResourceSliceResource, sliceID(provider));
   await waitUntilGone(consumer.client, ResourceSliceResource, sliceID(provider));
   const name = controlPlaneIdentityName(provider.id);

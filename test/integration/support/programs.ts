@@ -7,6 +7,7 @@ const KEPT_OUTPUT = 4000;
 
 /** A program that runs for as long as the test does, and never longer. */
 export interface Program {
+  pid: number | undefined;
   /** Why it is not running any more, if so. */
   failure(): string | undefined;
   stop(): Promise<void>;
@@ -24,6 +25,7 @@ export function startProgram(path: string, args: readonly string[]): Program {
   child.on("error", (error) => (startError = error.message));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-KEPT_OUTPUT)));
   return {
+    pid: child.pid,
     failure: () => startError ?? exitReason(child, output),
     stop: async () => {
       if (startError !== undefined) return;

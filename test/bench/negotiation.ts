@@ -1,0 +1,135 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Deployment } from "kubernetes-types/apps/v1";
+import { Annotations, ResourceSliceResource, VirtualNodeResource } from "../../agent/api/index.js";
+import { DeploymentResource, Informer, NodeResource, keyOf } from "../../agent/runtime/index.js";
+import {
+  authenticate,
+  makeTenantNamespaces,
+  requestSlice,
+  sliceID,
+  unpeer,
+  waitForObject,
+  waitUntilGone,
+  type Peer,
+} from "../integration/authentication/peering.js";
+import { startApiServer, type ApiServer } from "../integration/support/api-server.js";
+import { ControllerProcess } from "../integration/support/controller-process.js";
+import { freePorts, startProgram, type Program } from "../integration/support/programs.js";
+import { REPOSITORY } from "../support/lab.js";
+import { timed } from "./pulumi-commands.js";
+import { atMost, median, type Result } from "./result.js";
+
+const ROUNDS = 5;
+const CONTROLLERS = [
+  "certificatesigningrequest-signing-controller",
+  "garbage-collector-controller",
+  "serviceaccount-controller",
+];
+
+/** Two clusters without networks that peer and unpeer, as a tool has them do it: only what the agents do is in the figures, and the start of the virtual node's process. */
+export async function benchNegotiation(folder: string): Promise<Result[]> {
+  const servers = await Promise.all(
+    ["consumer", "provider"].map((name) => startApiServer({ name, controllers: CONTROLLERS })),
+  );
+  const [one, other] = servers as [ApiServer, ApiServer];
+  const controllers = [
+    await ControllerProcess.install(one, { clusterId: "consumer", folder }),
+    await ControllerProcess.install(other, { clusterId: "provider", folder }),
+  ];
+  const virtualNodes = new VirtualNodeProcesses(one, folder);
+  const [consumer, provider] = [
+    { id: "consumer", client: one.client },
+    { id: "provider", client: other.client },
+  ];
+  try {
+    await makeTenantNamespaces(consumer, provider);
+    const seconds = { peering: [] as number[], change: [] as number[], unpeering: [] as number[] };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      seconds.peering.push(await timed(() => peer(consumer, provider)));
+      seconds.change.push(await timed(() => change(consumer, provider, "3")));
+      seconds.unpeering.push(await timed(() => leave(consumer, provider)));
+    }
+    return [
+      atMost("handshake to accepted slice and Ready node", median(seconds.peering), "s", 2.5),
+      atMost("change of a slice to the node's allocatable", median(seconds.change), "s", 1),
+      atMost("unpeering", median(seconds.unpeering), "s", 1.5),
+    ];
+  } finally {
+    await virtualNodes.stop();
+    for (const controller of controllers) await controller.stop();
+    for (const server of servers) await server.stop();
+  }
+}
+
+async function peer(consumer: Peer, provider: Peer): Promise<void> {
+  await authenticate(consumer, provider);
+  const annotations = { [Annotations.createVirtualNode]: "true" };
+  const metadata = { ...sliceID(provider), annotations };
+  await consumer.client.apply(ResourceSliceResource, { metadata }, { fieldManager: "bench" });
+  await requestSlice(consumer, provider, { cpu: "2" });
+  await waitForObject(consumer.client, NodeResource, { name: provider.id }, "Ready", ({ status }) =>
+    status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True"),
+  );
+}
+
+async function change(consumer: Peer, provider: Peer, cpu: string): Promise<void> {
+  await consumer.client.mergePatch(ResourceSliceResource, sliceID(provider), { spec: { resources: { cpu } } });
+  await waitForObject(
+    consumer.client,
+    NodeResource,
+    { name: provider.id },
+    `allocatable cpu ${cpu}`,
+    ({ status }) => status?.allocatable?.["cpu"] === cpu,
+  );
+}
+
+async function leave(consumer: Peer, provider: Peer): Promise<void> {
+  const annotations = { [Annotations.createVirtualNode]: null };
+  await consumer.client.mergePatch(ResourceSliceResource, sliceID(provider), { metadata: { annotations } });
+  await consumer.client.delete(VirtualNodeResource, sliceID(provider));
+  await waitUntilGone(consumer.client, VirtualNodeResource, sliceID(provider));
+  await unpeer(consumer, provider);
+}
+
+/** Starts and ends what a kubelet would: the process of each virtual node's Deployment. */
+class VirtualNodeProcesses {
+  private readonly running = new Map<string, Promise<Program>>();
+  private readonly deployments: Informer<Deployment>;
+
+  constructor(
+    private readonly server: ApiServer,
+    private readonly folder: string,
+  ) {
+    this.deployments = new Informer(server.client, DeploymentResource).onEvent(({ type, object }) => {
+      if (type === "added") this.running.set(keyOf(object), this.run(object));
+      if (type === "deleted") void this.running.get(keyOf(object))?.then((program) => program.stop());
+    });
+    this.deployments.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.deployments.stop();
+    for (const program of this.running.values()) await (await program).stop();
+  }
+
+  private async run({ metadata, spec }: Deployment): Promise<Program> {
+    const { namespace = "", name = "" } = metadata ?? {};
+    const { serviceAccountName: account = "", containers = [] } = spec?.template.spec ?? {};
+    const [container] = containers;
+    const kubeconfig = path.join(this.folder, `${name}.kubeconfig`);
+    await writeFile(kubeconfig, await this.server.kubeconfigFor(`system:serviceaccount:${namespace}:${account}`));
+    const [kubeletPort, healthPort] = await freePorts(2);
+    const known: Record<string, string> = { POD_IP: "127.0.0.1", POD_NAME: `${name}-0`, POD_NAMESPACE: namespace };
+    const environment = container?.env?.map(({ name: key, value }) => `${key}=${value ?? known[key] ?? ""}`) ?? [];
+    return startProgram("env", [
+      `KUBECONFIG=${kubeconfig}`,
+      ...environment,
+      process.execPath,
+      path.join(REPOSITORY, "dist/agent/agent.cjs"),
+      ...(container?.args ?? []).map((argument) => argument.replace("$(POD_IP)", "127.0.0.1")),
+      `--kubelet-port=${kubeletPort}`,
+      `--health-port=${healthPort}`,
+    ]);
+  }
+}
