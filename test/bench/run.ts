@@ -12,6 +12,7 @@ import { benchFootprint } from "./footprint.js";
 import { benchLinks } from "./links.js";
 import { benchMemory } from "./memory.js";
 import { benchNetwork } from "./network.js";
+import { benchPeerings } from "./peerings.js";
 import { benchPods } from "./pods.js";
 import { benchPulumi } from "./pulumi-commands.js";
 import { printTable, type Result } from "./result.js";
@@ -20,7 +21,11 @@ const CLUSTERS = [{ name: "bench-consumer" }, { name: "bench-provider" }];
 const NAMESPACE = "bench";
 
 /** What can be measured by itself, each on clusters of its own: `npm run bench -- NAME…`. */
-const BENCHES: Record<string, () => Promise<Result[]>> = { peering: benchPeering, links: benchLinks };
+const BENCHES: Record<string, () => Promise<Result[]>> = {
+  peering: benchPeering,
+  links: benchLinks,
+  peerings: benchPeerings,
+};
 
 /** `npm run bench`: measures, prints the figures beside their goals and, when all was measured, writes results.json. Goals that are missed do not fail it. */
 async function main(names: readonly string[]): Promise<void> {
