@@ -6,6 +6,7 @@ import {
   InternalNodeResource,
   Labels,
   Names,
+  Ports,
   NetworkResource,
   NetworkType,
 } from "../api/index.js";
@@ -13,7 +14,9 @@ import { LevelLoop, NftablesTable, commandRunner } from "../net/index.js";
 import { Informer, KubeClient, createLogger, type KubeObject } from "../runtime/index.js";
 import { FirewallTables, HostRules, applyTablePlans } from "../host-rules/index.js";
 import { applyFabric, removeFabric } from "./apply.js";
+import { serveMetrics } from "../runtime/health.js";
 import { collectFabricState } from "./collect-state.js";
+import { fabricMetrics } from "./metrics.js";
 import { FABRIC } from "./plan.js";
 
 interface FabricArguments {
@@ -78,6 +81,13 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   const ips = new Informer(client, IPResource, { logger });
 
   const loop = new LevelLoop({ apply, logger });
+  let links = 0;
+  const metrics = fabricMetrics({
+    links: () => links,
+    passes: () => loop.figures.passes,
+    failures: () => loop.figures.failures,
+  });
+  const health = serveMetrics(metrics, Ports.health, logger);
   const all = [fabrics, internalNodes, tunnels, networks, ips] as unknown as Informer<KubeObject>[];
   for (const informer of all) informer.onEvent(() => loop.trigger()).start();
   await Promise.all(all.map((informer) => informer.waitForSync()));
@@ -98,6 +108,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
   await Promise.all([loop.stop(), hostRules.stop()]);
+  health.close();
 
   async function apply(): Promise<void> {
     const state = collectFabricState({
@@ -107,6 +118,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
       podNetworks: networks.list(),
       ips: ips.list(),
     });
+    links = state?.links.length ?? 0;
     const isChanged = state ? await applyFabric(run, table, state) : await removeFabric(run, table);
     if (isChanged) hostRules.trigger();
     if (isChanged) logger.info({ links: state?.links.length ?? 0 }, "node updated");

@@ -47,6 +47,16 @@ export class ConnectionReporter {
     private readonly endpoint: () => string | undefined = () => undefined,
   ) {}
 
+  /** What makes the tunnel, once it is there. */
+  get tunnel(): Implementation | undefined {
+    return this.implementation;
+  }
+
+  /** What the check has found last; the latency in milliseconds. */
+  get result(): ConnectionResult {
+    return { connected: this.value === ConnectionValue.connected, latency: this.latency };
+  }
+
   /** Makes the Connection if there is none; called once the peer is configured. */
   async ensure(implementation: Implementation): Promise<void> {
     this.implementation = implementation;

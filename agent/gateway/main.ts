@@ -11,6 +11,7 @@ import { EndpointChooser } from "./endpoint-chooser.js";
 import { applyKernelSettings } from "./kernel-settings.js";
 import { privateKeyOf } from "./key-source.js";
 import { Leadership } from "./leadership/leadership.js";
+import { gatewayMetrics } from "./metrics.js";
 import { yieldOwnAddress } from "./own-address.js";
 import { PeerKeeper } from "./peer-keeper.js";
 import { gatewayLinks, gatewayRouting } from "./routing.js";
@@ -66,7 +67,14 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   });
   let isReady = false;
 
-  const health = startHealthServer(() => isReady, Ports.health);
+  const metrics = gatewayMetrics({
+    remoteClusterID: args.remoteClusterID,
+    device: tunnel.device,
+    implementation: () => reporter.tunnel,
+    isActive: () => leadership === undefined || leadership.isLeader,
+    connection: () => reporter.result,
+  });
+  const health = startHealthServer(() => isReady, Ports.health, metrics);
   const [implementation] = await Promise.all([
     createTunnelDevice({
       run,

@@ -18,8 +18,14 @@ export class LevelLoop {
   private pending = false;
   private started = false;
   private stopped = false;
+  private readonly done = { passes: 0, failures: 0 };
 
   constructor(private readonly options: LevelLoopOptions) {}
+
+  /** Since the start: all passes, and those that failed. */
+  get figures(): { passes: number; failures: number } {
+    return this.done;
+  }
 
   start(): void {
     this.started = true;
@@ -49,10 +55,12 @@ export class LevelLoop {
     while (this.pending && !this.stopped) {
       this.pending = false;
       let wait = this.options.resyncMs ?? 30_000;
+      this.done.passes += 1;
       try {
         await this.options.apply();
         this.backoff.reset();
       } catch (error) {
+        this.done.failures += 1;
         wait = this.backoff.next();
         this.options.logger.warn({ reason: messageOf(error) }, "not applied, will retry");
       }

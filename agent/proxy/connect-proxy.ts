@@ -33,6 +33,7 @@ export class ConnectProxy {
   private readonly server: http.Server;
   private readonly names: ApiServerNames;
   private readonly sockets = new Set<Duplex>();
+  private readonly counts = { connected: 0, refused: 0, failed: 0 };
 
   constructor(
     private readonly options: Pick<ProxyArguments, "apiServer" | "publicAddress">,
@@ -50,6 +51,12 @@ export class ConnectProxy {
       void this.handle(request.url ?? "", socket, head);
     });
     this.server.on("clientError", (_error, socket) => socket.destroy());
+  }
+
+  /** Connections that are open now, and the outcomes of all requests since the start. */
+  get figures(): { open: number; connected: number; refused: number; failed: number } {
+    // Of each connection there are two ends.
+    return { ...this.counts, open: Math.floor(this.sockets.size / 2) };
   }
 
   /** Resolves with the port. */
@@ -80,8 +87,10 @@ export class ConnectProxy {
       socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
       if (head.length > 0) upstream.write(head);
       joinStreams(socket, upstream);
+      this.counts.connected += 1;
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 502;
+      this.counts[error instanceof Refusal ? "refused" : "failed"] += 1;
       this.logger.warn({ target: target.slice(0, 100), status, reason: messageOf(error) }, "not connected");
       answer(socket, status, messageOf(error));
     }

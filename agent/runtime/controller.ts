@@ -29,9 +29,16 @@ export class Controller {
   private readonly queue = new WorkQueue();
   private readonly abort = new AbortController();
   private running: Promise<void>[] = [];
+  /** Since the start, for those who watch. */
+  private readonly done = { passes: 0, failures: 0, seconds: 0 };
 
   constructor(private readonly options: ControllerOptions) {
     this.name = options.name;
+  }
+
+  /** Passes, those of them that failed, the time in them in seconds, and the keys that wait. */
+  get figures(): { name: string; passes: number; failures: number; seconds: number; queued: number } {
+    return { name: this.name, ...this.done, queued: this.queue.length };
   }
 
   /** Enqueues the object's own key, or the keys that `map` names, on each event. An update maps both the old and the new object. */
@@ -70,7 +77,10 @@ export class Controller {
     for (;;) {
       const key = await this.queue.take();
       if (key === undefined) return;
+      const began = performance.now();
       await this.pass(key);
+      this.done.passes += 1;
+      this.done.seconds += (performance.now() - began) / 1000;
       this.queue.done(key);
     }
   }
@@ -83,6 +93,7 @@ export class Controller {
       if (result?.requeueAfterMs !== undefined) this.queue.addAfter(key, result.requeueAfterMs);
     } catch (error) {
       if (this.abort.signal.aborted) return;
+      this.done.failures += isConflict(error) ? 0 : 1;
       if (error instanceof TerminalError) {
         logger.warn({ controller: name, key, reason: error.message }, "cannot reconcile until something changes");
         return;

@@ -1,6 +1,6 @@
 import http from "node:http";
 import { Counter, Registry, collectDefaultMetrics } from "prom-client";
-import { messageOf } from "../runtime/index.js";
+import { answerMetrics } from "../runtime/metrics.js";
 import type { VirtualNodeConfig } from "./arguments.js";
 import type { ReflectionCounters } from "./reflection/reflection-counters.js";
 
@@ -45,10 +45,5 @@ export function startMetricsServer(
 
 async function answer(registry: Registry, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
   if (request.url?.split("?", 1)[0] !== "/metrics") return void response.writeHead(404).end();
-  try {
-    const text = await registry.metrics();
-    response.writeHead(200, { "content-type": registry.contentType }).end(text);
-  } catch (error) {
-    response.writeHead(500, { "content-type": "text/plain" }).end(`${messageOf(error)}\n`);
-  }
+  await answerMetrics(registry, response);
 }
