@@ -29,6 +29,8 @@ import {
   NamespaceResource,
   NodeResource,
   PodResource,
+  RoleBindingResource,
+  RoleResource,
   SecretResource,
   ServiceResource,
   SharedInformers,
@@ -205,6 +207,52 @@ describe("network controllers on a real API server", function () {
     expect(status.internalEndpoint).to.deep.equal({ ip: "10.244.0.9", node: "n1" });
     expect(status.secretRef?.name).to.equal("gw-b");
     expect(status.serverRef?.kind).to.equal("WgGatewayServer");
+  });
+
+  it("keeps a gateway's keys to the gateway alone", async () => {
+    const rules = await eventually(RoleResource, "gw-b", TENANT, ({ rules }) => rules);
+    const verbs = ["get", "list", "watch"];
+    expect(rules).to.deep.equal([{ apiGroups: [""], resources: ["secrets"], resourceNames: ["gw-b"], verbs }]);
+    const { subjects } = await eventually(RoleBindingResource, "gw-b", TENANT, (object) => object);
+    expect(subjects).to.deep.equal([{ kind: "ServiceAccount", name: "b", namespace: TENANT }]);
+  });
+
+  it("has load balancers of the address and the class asked for, and follows their addresses", async () => {
+    const labels = { [Labels.remoteClusterID]: "lb" };
+    const metadata = { name: "lb", namespace: TENANT, labels };
+    const stock = await client.get(WgGatewayServerTemplateResource, { name: "wireguard-server", namespace: NAMESPACE });
+    const template = structuredClone(stock?.spec) as { template: { spec: { service: { spec: object } } } };
+    Object.assign(template.template.spec.service.spec, { loadBalancerClass: "example.org/edge" });
+    const own = { metadata: { name: "edge", namespace: NAMESPACE }, spec: template };
+    await client.apply(WgGatewayServerTemplateResource, own, { fieldManager: "test" });
+    const endpoint = { port: 51_840, serviceType: "LoadBalancer" as const, loadBalancerIP: "203.0.113.9" };
+    const { apiVersion, kind } = WgGatewayServerTemplateResource;
+    const serverTemplateRef = { apiVersion, kind, name: "edge", namespace: NAMESPACE };
+    const spec = { endpoint, serverTemplateRef };
+    await client.create(GatewayServerResource, GatewayServerResource.build({ metadata, spec }));
+    const service = await eventually(ServiceResource, "gw-lb", TENANT, (object) => object);
+    expect(service.spec).to.include({ loadBalancerIP: "203.0.113.9", loadBalancerClass: "example.org/edge" });
+    await client.mergePatch(
+      GatewayServerResource,
+      { name: "lb", namespace: TENANT },
+      { spec: { endpoint: { port: 51_841 } } },
+    );
+    await eventually(ServiceResource, "gw-lb", TENANT, ({ spec }) => spec?.ports?.[0]?.port === 51_841);
+    const status = { loadBalancer: { ingress: [{ ip: "203.0.113.9" }, { hostname: "edge.example.org" }] } };
+    await client.mergePatch(
+      ServiceResource,
+      { name: "gw-lb", namespace: TENANT },
+      { status },
+      { subresource: "status" },
+    );
+    const addresses = await eventually(
+      GatewayServerResource,
+      "lb",
+      TENANT,
+      (object) => object.status?.endpoint?.addresses,
+    );
+    expect(addresses).to.deep.equal(["203.0.113.9", "edge.example.org"]);
+    await client.delete(GatewayServerResource, { name: "lb", namespace: TENANT });
   });
 
   it("plans the links between nodes and gateways", async () => {

@@ -222,6 +222,46 @@ describe("data path between two clusters with equal pod ranges", function () {
     });
   });
 
+  /** Another address of a pod's, from which it speaks to a range. */
+  async function giveSecond({ namespace, bridge }: TestNode, pod: Namespace, address: string, to: string) {
+    await pod.sh(`ip addr add ${address}/32 dev eth0 && ip route add ${to} via ${bridge} src ${address}`);
+    await namespace.run("ip", ["route", "add", address, "dev", "cni0"]);
+  }
+
+  it("both clusters may have several pod ranges, each of them equal to one of the other's", async () => {
+    const SECOND = "10.245.0.0/16";
+    const second = { a: pair(SECOND, "10.72.0.0/16"), b: pair(SECOND, "10.66.0.0/16") };
+    const gateway = (state: GatewayState, more: RangePair[]): GatewayState => ({
+      ...state,
+      local: { ...state.local, pods: [PODS, SECOND] },
+      remote: { ...state.remote, pods: [...state.remote.pods, ...more] },
+      nodes: state.nodes.map((one, index) => ({ ...one, pods: [...one.pods, `10.245.${index}.0/24`] })),
+    });
+    const fabric = (state: FabricState, more: RangePair[]): FabricState => ({
+      ...state,
+      pods: [PODS, SECOND],
+      links: state.links.map((link) => ({
+        ...link,
+        remoteRanges: [...link.remoteRanges, ...more.map(({ mapped }) => mapped)],
+      })),
+    });
+    await Promise.all([
+      applyGateway(gatewayA.run, gateway(stateA, second.a)),
+      applyGateway(gatewayB.run, gateway(stateB, second.b)),
+      applyFabric(a2.namespace, fabric(fabricState(2, 12, calledByA), second.a)),
+      applyFabric(b1.namespace, fabric(fabricState(1, 21, calledByB, GATEWAY_B), second.b)),
+    ]);
+    await Promise.all([
+      giveSecond(a2, podA2, "10.245.1.5", "10.72.0.0/16"),
+      giveSecond(b1, podB, "10.245.0.5", "10.66.0.0/16"),
+    ]);
+    for (const protocol of ["tcp", "udp"] as const) {
+      expect(await call(podA2, protocol, "10.72.0.5", 8080)).to.equal("10.66.1.5 5");
+      expect(await call(podB, protocol, "10.66.1.5", 8080)).to.equal("10.72.0.5 5");
+      expect(await call(podA2, protocol, "10.71.0.5", 8080)).to.equal("10.68.1.5 5");
+    }
+  });
+
   it("applying the same state again changes nothing, another one leaves nothing behind", async () => {
     const state = fabricState(2, 12, calledByA);
     const table = new NftablesTable(a2.namespace.run);

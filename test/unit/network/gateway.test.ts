@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod } from "kubernetes-types/core/v1";
 import { explainPath, explainSilence, type Observations } from "../../../agent/gateway/diagnosis.js";
 import { isPortRefused } from "../../../agent/gateway/endpoint-probe.js";
@@ -59,6 +60,20 @@ describe("the choice among a gateway's replicas", () => {
     expect(text(2)).to.contain("--leader-election").and.to.contain("RollingUpdate").and.not.contain("/active");
     expect(text(1)).to.contain('networking.liqo.io/active":"true"').and.to.contain("Recreate");
     expect(text(1)).to.not.contain("--leader-election");
+  });
+
+  it("has its keys in files that nobody else may read", () => {
+    const inputs = { namespace: "liqo", image: "i", imagePullPolicy: "Always" as const, imagePullSecrets: [] };
+    for (const { spec } of gatewayTemplateManifests(inputs)) {
+      const { deployment } = (spec.template as { spec: { deployment: Deployment } }).spec;
+      const { volumes = [], containers } = deployment.spec?.template.spec ?? { containers: [] };
+      expect(volumes.map(({ secret }) => secret)).to.deep.equal([
+        { secretName: "{{ .SecretName }}", defaultMode: 0o400 },
+      ]);
+      expect(containers[0]?.volumeMounts).to.deep.equal([
+        { name: volumes[0]?.name, mountPath: "/etc/wireguard/keys", readOnly: true },
+      ]);
+    }
   });
 });
 
