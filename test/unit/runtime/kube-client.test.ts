@@ -116,8 +116,8 @@ describe("runtime: KubeClient", () => {
       (request, response) => {
         const requests = (seen.get(request.socket) ?? 0) + 1;
         seen.set(request.socket, requests);
-        if (requests > 1) return request.socket.resetAndDestroy();
-        setTimeout(() => json(response, 200, { metadata: { name: "n" } }), 20);
+        if (requests > 1) request.socket.resetAndDestroy();
+        else setTimeout(() => json(response, 200, { metadata: { name: "n" } }), 20);
       },
       async (client) => {
         const read = () => client.get(NodeResource, { name: "n" });

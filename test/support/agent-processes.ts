@@ -1,0 +1,32 @@
+import { readdir, readFile } from "node:fs/promises";
+import type { LabCluster } from "./lab.js";
+
+/** A process of an agent, where the nodes' processes are this machine's own (local backend). */
+export interface AgentProcess {
+  pid: number;
+  /** controller, gateway, fabric, proxy, virtual-node. */
+  role: string;
+  residentKiB: number;
+}
+
+/** A cluster's agent processes: those whose command line is "node …agent.cjs ROLE" in its nodes' control groups. */
+export async function agentProcesses({ cluster }: LabCluster): Promise<AgentProcess[]> {
+  const nodes = cluster.nodes.map(({ name }) => name);
+  const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
+  const found = await Promise.all(pids.map((pid) => agentProcess(pid, nodes)));
+  return found.flatMap((one) => one ?? []);
+}
+
+async function agentProcess(pid: string, nodes: string[]): Promise<AgentProcess | undefined> {
+  const role = /agent\.cjs\0([a-z-]+)/.exec(await text(`/proc/${pid}/cmdline`))?.[1];
+  if (!role) return undefined;
+  const groups = (await text(`/proc/${pid}/cgroup`)).split(/[/\n]/);
+  if (!nodes.some((node) => groups.includes(`plq-${node}`))) return undefined;
+  const residentKiB = Number(/VmRSS:\s+(\d+)/.exec(await text(`/proc/${pid}/status`))?.[1] ?? 0);
+  return { pid: Number(pid), role, residentKiB };
+}
+
+/** Empty for what has gone meanwhile. */
+function text(file: string): Promise<string> {
+  return readFile(file, "utf8").catch(() => "");
+}
