@@ -1,11 +1,12 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import os from "node:os";
 import { join } from "node:path";
 import { run } from "../support/exec.js";
 import { cacheFolder } from "../support/files.js";
 import { withLock } from "../support/lock.js";
 import { which } from "../support/packages.js";
-import { KUBERNETES, type Component } from "./catalog.js";
-import { GO_SUM, pinnedVersions } from "./versions.js";
+import { KUBERNETES, KUBERNETES_PROGRAMS, type Component } from "./catalog.js";
+import { GO_SUM, pinnedVersion, pinnedVersions } from "./versions.js";
 
 /**
  * Builds one program of a component from its Go module into `folder`.
@@ -23,14 +24,28 @@ export async function build(component: Component, program: string, version: stri
   }
   const pack = component.programs[program] ?? "";
   const module = moduleOf(pack);
-  const moduleVersion = module === component.module ? version : (pinnedVersions().get(module) ?? "");
-  const source = await prepareModule(go, module, moduleVersion);
+  const moduleVersion = module === component.module ? version : pinnedVersion(module);
+  const source = await prepareModule(go, module, moduleVersion, component.sharesKubernetesDependencies);
   const temporary = join(folder, `${program}.${process.pid}.tmp`);
   const tags = component.tags ? ["-tags", component.tags] : [];
   const linkerFlags = `-s -w ${component.linkerFlags?.(version) ?? ""}`.trim();
   const args = ["build", "-mod=mod", "-trimpath", "-buildvcs=false", ...tags, "-ldflags", linkerFlags, "-o", temporary];
-  await run(go, [...args, pack], { cwd: source, env: { ...process.env, CGO_ENABLED: "0" }, timeout: 40 * 60_000 });
+  await run(go, [...args, mainPackage(component, program, source)], {
+    cwd: source,
+    env: goEnvironment(),
+    timeout: 40 * 60_000,
+  });
   renameSync(temporary, join(folder, program));
+}
+
+const goEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, CGO_ENABLED: "0" });
+
+/** The package to build; one of our own is copied into the module that requires what it imports. */
+function mainPackage(component: Component, program: string, source: string): string {
+  const own = component.ownMain?.[program];
+  if (!own) return component.programs[program] ?? "";
+  cpSync(new URL(`./${own}/`, import.meta.url), join(source, own), { recursive: true });
+  return `./${own}`;
 }
 
 /** The module of go.mod that a package belongs to. */
@@ -43,28 +58,52 @@ function moduleOf(pack: string): string {
 }
 
 /** A folder with a go.mod that requires one module, its checksums taken from the repository's go.sum. */
-async function prepareModule(go: string, module: string, version: string): Promise<string> {
-  const folder = join(cacheFolder(), "go-modules", `${module.replaceAll("/", "_")}@${version}`);
+async function prepareModule(go: string, module: string, version: string, likeKubernetes = false): Promise<string> {
+  const like = likeKubernetes ? `+kubernetes-${pinnedVersion(KUBERNETES)}` : "";
+  const folder = join(cacheFolder(), "go-modules", `${module.replaceAll("/", "_")}@${version}${like}`);
   const file = join(folder, "go.mod");
   await withLock(`${folder}.lock`, "preparing a Go module", async () => {
     if (existsSync(file)) return;
     mkdirSync(folder, { recursive: true });
     copyFileSync(GO_SUM, join(folder, "go.sum"));
-    const staging = module === KUBERNETES ? await stagingReplacements(go, version, folder) : [];
-    const lines = ["module liqo.test/components", "", "go 1.26.0", "", `require ${module} ${version}`, "", ...staging];
+    const requirements = [`require ${module} ${version}`, ...(await replacements(go, module, version, likeKubernetes))];
+    const lines = ["module liqo.test/components", "", "go 1.26.0", "", ...requirements];
     writeFileSync(`${file}.tmp`, `${lines.join("\n")}\n`);
     renameSync(`${file}.tmp`, file);
   });
   return folder;
 }
 
+async function replacements(go: string, module: string, version: string, likeKubernetes: boolean): Promise<string[]> {
+  if (module === KUBERNETES) return stagingReplacements(go, version);
+  if (!likeKubernetes) return [];
+  const kubernetes = pinnedVersion(KUBERNETES);
+  const folder = await prepareModule(go, KUBERNETES, kubernetes);
+  return [...(await stagingReplacements(go, kubernetes)), ...(await dependencyReplacements(go, folder))];
+}
+
 /** Kubernetes v1.N.P names its staging modules v0.0.0; each is published as k8s.io/X v0.N.P. */
-async function stagingReplacements(go: string, version: string, folder: string): Promise<string[]> {
-  const answer = await run(go, ["mod", "download", "-json", `${KUBERNETES}@${version}`], { cwd: folder });
+async function stagingReplacements(go: string, version: string): Promise<string[]> {
+  const answer = await run(go, ["mod", "download", "-json", `${KUBERNETES}@${version}`], { cwd: os.tmpdir() });
   const goMod = (JSON.parse(answer) as { GoMod: string }).GoMod;
   const published = version.replace(/^v1\./, "v0.");
   const staging = readFileSync(goMod, "utf8").matchAll(/^\s*(k8s\.io\/\S+) v0\.0\.0(?=\s|$)/gm);
   return [...new Set([...staging].map((match) => match[1] ?? ""))].map(
     (name) => `replace ${name} => ${name} ${published}`,
+  );
+}
+
+const DEPENDENCY = "{{if not .Standard}}{{with .Module}}{{if not .Replace}}{{.Path}} {{.Version}}{{end}}{{end}}{{end}}";
+
+/** Every module that Kubernetes' programs are compiled from, at the version that they use. */
+async function dependencyReplacements(go: string, folder: string): Promise<string[]> {
+  const packages = KUBERNETES_PROGRAMS.map((program) => `${KUBERNETES}/cmd/${program}`);
+  const answer = await run(go, ["list", "-mod=mod", "-deps", "-f", DEPENDENCY, ...packages], {
+    cwd: folder,
+    env: goEnvironment(),
+  });
+  const modules = new Map(answer.split("\n").map((line) => line.split(" ", 2) as [string, string | undefined]));
+  return [...modules].flatMap(([name, version]) =>
+    version && name !== KUBERNETES ? [`replace ${name} => ${name} ${version}`] : [],
   );
 }

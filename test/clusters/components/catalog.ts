@@ -18,6 +18,13 @@ export interface Component {
   module: string;
   /** Program name → package of its main function. */
   programs: Readonly<Record<string, string>>;
+  /** Main packages of our own, for modules whose own hold far more than the clusters need: program → folder beside this file. */
+  ownMain?: Readonly<Record<string, string>>;
+  /**
+   * Built with Kubernetes' versions of the dependencies that both have: those are compiled for Kubernetes already, which
+   * is most of the work.
+   */
+  sharesKubernetesDependencies?: boolean;
   tags?: string;
   /** Further linker flags, mostly the version that the program reports. */
   linkerFlags?: (version: string) => string;
@@ -38,7 +45,7 @@ function kubernetesLinkerFlags(version: string): string {
   ].join(" ");
 }
 
-const KUBERNETES_PROGRAMS = [
+export const KUBERNETES_PROGRAMS = [
   "kube-apiserver",
   "kube-controller-manager",
   "kube-scheduler",
@@ -92,6 +99,8 @@ export const COMPONENTS: readonly Component[] = [
     name: "coredns",
     module: "github.com/coredns/coredns",
     programs: { coredns: "github.com/coredns/coredns" },
+    ownMain: { coredns: "coredns" },
+    sharesKubernetesDependencies: true,
     release: (version, architecture) => {
       const file = `coredns_${bare(version)}_linux_${architecture}.tgz`;
       return {
@@ -105,6 +114,7 @@ export const COMPONENTS: readonly Component[] = [
     name: "metrics-server",
     module: "sigs.k8s.io/metrics-server",
     programs: { "metrics-server": "sigs.k8s.io/metrics-server/cmd/metrics-server" },
+    sharesKubernetesDependencies: true,
   },
   {
     name: "wireguard-go",
