@@ -2,6 +2,7 @@ import type { AreaSetup } from "../context.js";
 import { makeArea } from "./area.js";
 import { AuthParamsSource } from "./auth-params.js";
 import { identityController } from "./identity-controller.js";
+import { LeftoverRequests } from "./leftover-requests.js";
 import { nonceCreator } from "./nonce-creator.js";
 import { nonceSigner } from "./nonce-signer.js";
 import { quotaCreator } from "./quota-creator.js";
@@ -21,6 +22,7 @@ export const setupAuthentication: AreaSetup = (context) => {
   const authParams = new AuthParamsSource(context);
   return [
     area.keys,
+    new LeftoverRequests(context),
     nonceCreator(area),
     nonceSigner(area),
     tenantController(area, authParams),

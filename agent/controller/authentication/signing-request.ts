@@ -8,7 +8,8 @@ const DEADLINE_MS = 30_000;
 
 /**
  * Has the cluster sign a request for a client certificate: makes a CertificateSigningRequest, approves it, waits for the signer (at most 30
- * seconds) and removes it again, so that nothing is left behind (control plane specification, §4).
+ * seconds) and removes it again, so that nothing is left behind (control plane specification, §4). What a killed process leaves, the next one
+ * removes (leftover-requests.ts).
  *
  * @param request the PEM request, as base64
  * @returns the certificate, PEM

@@ -53,6 +53,7 @@ export function tenantController(area: AuthenticationArea, authParams: AuthParam
     const present = informers.tenants.get(key);
     if (!present) return;
     if (isDeleting(present)) return cleanUp(present);
+    refuseOwnCluster(present);
     const { controlPlane, virtualKubeletClusterwide } = await roles.get();
     const tenant = await withFinalizer(present);
     if (tenant.spec.tenantCondition === "Drained") return drain(tenant);
@@ -66,6 +67,14 @@ export function tenantController(area: AuthenticationArea, authParams: AuthParam
     await bindClusterwide(area, tenant, virtualKubeletClusterwide);
     await writeStatus(tenant, { tenantNamespace: namespace, ...(issued ? { authParams: issued.params } : {}) });
     return { requeueAfterMs: issued?.lookAgainMs };
+  }
+
+  /** Where no webhook has. */
+  function refuseOwnCluster(tenant: Tenant): void {
+    if (tenantClusterID(tenant) !== area.context.config.clusterId) return;
+    const message = "spec.clusterID names this cluster itself: a Tenant stands for another one";
+    events.warning(TenantResource, tenant, "OwnCluster", message);
+    throw new TerminalError(message);
   }
 
   async function withFinalizer(tenant: Tenant): Promise<Tenant> {

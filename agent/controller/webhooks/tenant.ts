@@ -15,12 +15,15 @@ export const mutateTenant: AdmissionHandler = (request) => {
 };
 
 /** A Tenant belongs into the tenant namespace of its cluster, one to a namespace (API specification, §12). */
-export function tenantValidator({ client, informers }: WebhookContext): AdmissionHandler {
+export function tenantValidator({ client, informers, config }: WebhookContext): AdmissionHandler {
   const namespaces = informers.for(NamespaceResource);
   const tenants = informers.for(TenantResource);
   return whenSynced([namespaces, tenants], async (request) => {
     const { object: tenant, operation, namespace: name = "" } = request as AdmissionRequest<Tenant>;
     if (!tenant) return allow();
+    if (operation === "CREATE" && tenant.spec.clusterID === config.clusterId) {
+      return deny(`spec.clusterID "${config.clusterId}" is this cluster itself: a Tenant stands for another one`, 400);
+    }
     const cached = namespaces.get(name);
     // A namespace may have been made, or labelled, in the same breath as the Tenant.
     const namespace =

@@ -1,0 +1,252 @@
+import { expect } from "chai";
+import {
+  Labels,
+  QuotaResource,
+  ResourceSliceResource,
+  TenantResource,
+  remoteCertificateSecretName,
+  sliceUserName,
+  tenantNamespaceName,
+  type Quota,
+  type ResourceSlice,
+  type ResourceSliceSpec,
+  type Tenant,
+} from "../../../agent/api/index.js";
+import {
+  EventResource,
+  KubeError,
+  NamespaceResource,
+  RoleBindingResource,
+  SecretResource,
+  findCondition,
+  kubeTime,
+} from "../../../agent/runtime/index.js";
+import { waitFor } from "../../support/wait.js";
+import { startControlPlane, type ControlPlane } from "./control-plane.js";
+import {
+  authenticate,
+  exchangeNonce,
+  forgeTenant,
+  isAccepted,
+  makeTenantNamespaces,
+  waitForObject,
+  waitUntilGone,
+} from "./peering.js";
+
+const MANAGER = { fieldManager: "test" };
+
+describe("slices of any class, and what is not acceptable", function () {
+  this.timeout(120_000);
+  let consumer: ControlPlane;
+  let provider: ControlPlane;
+  /** Where slices are asked for, and where their copies lie. */
+  let here: string;
+  let there: string;
+
+  before(async () => {
+    [consumer, provider] = await Promise.all([
+      startControlPlane("consumer"),
+      startControlPlane("provider", {}, { webhooks: true }),
+    ]);
+    here = tenantNamespaceName(provider.id);
+    there = tenantNamespaceName(consumer.id);
+    await makeTenantNamespaces(consumer, provider);
+  });
+
+  after(async () => {
+    await Promise.all([consumer?.stop(), provider?.stop()]);
+  });
+
+  describe("a Tenant is refused", () => {
+    let good: Tenant;
+
+    before(async () => {
+      good = await forgeTenant(consumer, await exchangeNonce(consumer, provider));
+    });
+
+    it("for the cluster itself", async () => {
+      const namespace = "of-itself";
+      const labels = { [Labels.remoteClusterID]: provider.id, [Labels.tenantNamespace]: "true" };
+      await provider.client.create(NamespaceResource, { metadata: { name: namespace, labels } });
+      const tenant = changed({ clusterID: provider.id });
+      tenant.metadata = { name: provider.id, namespace, labels: { [Labels.remoteClusterID]: provider.id } };
+      await refused(provider.client.create(TenantResource, tenant), /is this cluster itself/);
+      await provider.client.delete(NamespaceResource, { name: namespace });
+    });
+
+    it("a second time in a namespace, and in another cluster's", async () => {
+      await provider.client.create(TenantResource, good);
+      await refused(
+        provider.client.create(TenantResource, { ...good, metadata: { ...good.metadata, name: "second" } }),
+        /has a Tenant already/,
+      );
+      await refused(
+        provider.client.create(TenantResource, { ...good, metadata: { ...good.metadata, namespace: "default" } }),
+        /must be created in a tenant namespace/,
+      );
+      await remove();
+    });
+
+    const LONG = "x".repeat(64);
+    for (const clusterID of ["", "Upper", "under_score", "-dash", LONG]) {
+      it(`whose cluster ID is "${clusterID.slice(0, 20)}"`, async () => {
+        await refused(provider.client.create(TenantResource, changed({ clusterID })), /clusterID|cluster ID/);
+      });
+    }
+
+    it("whose request is no base64", async () => {
+      await refused(provider.client.create(TenantResource, changed({ csr: "%%%" })), /spec\.csr/);
+    });
+
+    for (const [what, spec, reason] of [
+      ["a public key that is none", { publicKey: text("none") }, "SignatureVerificationFailed"],
+      ["a signature that is none", { signature: text("none") }, "SignatureVerificationFailed"],
+      ["a request that is none", { csr: text("none") }, "InvalidCSR"],
+    ] as const) {
+      it(`with ${what}, in an event, and nothing is made`, async () => {
+        await provider.client.create(TenantResource, changed(spec));
+        await waitFor(provider.client, EventResource, { namespace: there, timeoutMs: 10_000, what: reason }, (events) =>
+          events.some((event) => event.reason === reason),
+        );
+        expect((await provider.client.get(TenantResource, tenantID()))?.status).to.equal(undefined);
+        expect((await provider.client.list(RoleBindingResource, { namespace: there })).items).to.deep.equal([]);
+        const certificate = { name: remoteCertificateSecretName(), namespace: there };
+        expect(await provider.client.get(SecretResource, certificate)).to.equal(undefined);
+        await remove();
+        for (const { metadata } of (await provider.client.list(EventResource, { namespace: there })).items)
+          await provider.client.delete(EventResource, { name: metadata?.name ?? "", namespace: there });
+      });
+    }
+
+    function changed(spec: Partial<Tenant["spec"]>): Tenant {
+      return { ...good, metadata: { ...good.metadata }, spec: { ...good.spec, ...spec } };
+    }
+
+    async function remove(): Promise<void> {
+      await provider.client.delete(TenantResource, tenantID());
+      await waitUntilGone(provider.client, TenantResource, tenantID());
+    }
+
+    function tenantID(): { name: string; namespace: string } {
+      return { name: consumer.id, namespace: there };
+    }
+  });
+
+  describe("a slice", () => {
+    before(() => authenticate(consumer, provider));
+
+    it("of a user's class waits for that class's controller, which may grant less than was asked for", async () => {
+      await ask("special", { class: "gpu", resources: { cpu: "8", "example.com/gpu": "2" } });
+      const waiting = await copy("special", ({ status }) => condition(status, "Authentication") === "Accepted");
+      expect(condition(waiting.status, "Resources")).to.equal(undefined);
+      await decide("special", "Accepted", "half of it", { cpu: "4", "example.com/gpu": "1" });
+      const granted = await source("special", isAccepted);
+      expect(granted.status?.resources).to.deep.equal({ cpu: "4", "example.com/gpu": "1" });
+      await quota("special", ({ spec }) => spec.resources["cpu"] === "4" && !spec.cordoned);
+    });
+
+    it("of a user's class is left as that class's controller decided, whatever else happens", async () => {
+      const tenant = { name: consumer.id, namespace: there };
+      await provider.client.mergePatch(TenantResource, tenant, { metadata: { annotations: { touched: "1" } } });
+      await ask("witness", { class: "default" });
+      await source("witness", isAccepted);
+      expect((await source("special", () => true)).status?.resources?.["cpu"]).to.equal("4");
+    });
+
+    it("that is denied says why, and gets no more pods", async () => {
+      await decide("special", "Denied", "the devices are taken", { cpu: "4" });
+      const denied = await source("special", ({ status }) => condition(status, "Resources") === "Denied");
+      expect(findCondition(denied.status?.conditions, "Resources")?.message).to.equal("the devices are taken");
+      await quota("special", ({ spec }) => spec.cordoned);
+    });
+
+    it("among several ends by itself", async () => {
+      await ask("second", { class: "default", resources: { cpu: "3" } });
+      await source("second", isAccepted);
+      await consumer.client.delete(ResourceSliceResource, { name: "special", namespace: here });
+      await waitUntilGone(consumer.client, ResourceSliceResource, { name: "special", namespace: here });
+      const users = (await provider.client.list(QuotaResource, { namespace: there })).items.map(
+        ({ spec }) => spec.user,
+      );
+      expect(users.sort()).to.deep.equal(["second", "witness"].map((name) => sliceUserName(name, consumer.id)).sort());
+      const remaining = await source("second", () => true);
+      expect(isAccepted(remaining) && remaining.status?.resources?.["cpu"]).to.equal("3");
+    });
+
+    it("with a request that is none is denied, and says what is wrong", async () => {
+      await ask("forged", { class: "default", csr: text("none") });
+      const denied = await source("forged", ({ status }) => condition(status, "Authentication") === "Denied");
+      expect(findCondition(denied.status?.conditions, "Authentication")?.message).to.match(/^spec\.csr: /);
+      expect(denied.status?.authParams).to.equal(undefined);
+      const certificate = { name: remoteCertificateSecretName("forged"), namespace: there };
+      expect(await provider.client.get(SecretResource, certificate)).to.equal(undefined);
+    });
+
+    it("with an amount that is none is refused", async () => {
+      await refused(ask("malformed", { class: "default", resources: { cpu: "much" } }), /resources/);
+    });
+  });
+
+  async function ask(name: string, spec: ResourceSliceSpec): Promise<void> {
+    const labels = {
+      [Labels.replication]: "true",
+      [Labels.remoteID]: provider.id,
+      [Labels.remoteClusterID]: provider.id,
+    };
+    await consumer.client.apply(ResourceSliceResource, { metadata: { name, namespace: here, labels }, spec }, MANAGER);
+  }
+
+  function source(name: string, predicate: (slice: ResourceSlice) => unknown): Promise<ResourceSlice> {
+    return waitForObject(consumer.client, ResourceSliceResource, { name, namespace: here }, "its state", predicate);
+  }
+
+  function copy(name: string, predicate: (slice: ResourceSlice) => unknown): Promise<ResourceSlice> {
+    return waitForObject(provider.client, ResourceSliceResource, { name, namespace: there }, "its state", predicate);
+  }
+
+  async function quota(name: string, predicate: (quota: Quota) => unknown): Promise<void> {
+    const id = { name: sliceUserName(name, consumer.id), namespace: there };
+    await waitForObject(provider.client, QuotaResource, id, "its quota", predicate);
+  }
+
+  /** What the controller of a class writes, and nothing else. */
+  async function decide(
+    name: string,
+    status: "Accepted" | "Denied",
+    message: string,
+    resources: Record<string, string>,
+  ): Promise<void> {
+    const present = await copy(name, () => true);
+    const others = present.status?.conditions?.filter(({ type }) => type !== "Resources") ?? [];
+    const decision = {
+      type: "Resources" as const,
+      status,
+      reason: "ByClass",
+      message,
+      lastTransitionTime: kubeTime(),
+    };
+    await provider.client.mergePatch(
+      ResourceSliceResource,
+      { name, namespace: there },
+      { status: { resources, conditions: [...others, decision] } },
+      { subresource: "status" },
+    );
+  }
+});
+
+function condition(status: ResourceSlice["status"], type: "Authentication" | "Resources"): string | undefined {
+  return findCondition(status?.conditions, type)?.status;
+}
+
+function text(value: string): string {
+  return Buffer.from(value).toString("base64");
+}
+
+async function refused(attempt: Promise<unknown>, why: RegExp): Promise<void> {
+  const error = await attempt.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.be.instanceOf(KubeError);
+  expect((error as KubeError).message).to.match(why);
+}
