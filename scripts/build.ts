@@ -120,5 +120,6 @@ const PARTS = { agent: buildAgentBundle, provider: buildProvider, cli: buildCli 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const only = process.argv.indexOf("--only");
   const wanted = only < 0 ? Object.keys(PARTS) : process.argv.slice(only + 1);
-  await Promise.all(Object.entries(PARTS).map(([name, make]) => (wanted.includes(name) ? make() : undefined)));
+  const parts = Object.entries(PARTS).filter(([name]) => wanted.includes(name));
+  await Promise.all(parts.map(([, make]) => make()));
 }

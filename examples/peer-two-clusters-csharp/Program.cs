@@ -21,7 +21,7 @@ return await Deployment.RunAsync(() =>
         var args = new Liqo.AgentArgs { Cluster = ClusterOf(role), ClusterId = role };
         // Absent: the agent's image that is released with the package.
         if (config.Get("image") is { } image) args.Image = image;
-        return new Liqo.Agent(role, args);
+        return new Liqo.Agent($"{role}-agent", args);
     }
 
     var consumerAgent = AgentOf("consumer");

@@ -16,11 +16,11 @@ func peerTwoClusters(ctx *pulumi.Context) error {
 	consumer := cluster(settings, "consumer")
 	provider := cluster(settings, "provider")
 
-	consumerAgent, err := liqo.NewAgent(ctx, "consumer", agent(settings, "consumer", consumer))
+	consumerAgent, err := liqo.NewAgent(ctx, "consumer-agent", agent(settings, "consumer", consumer))
 	if err != nil {
 		return err
 	}
-	providerAgent, err := liqo.NewAgent(ctx, "provider", agent(settings, "provider", provider))
+	providerAgent, err := liqo.NewAgent(ctx, "provider-agent", agent(settings, "provider", provider))
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ provider = liqo.ClusterArgs(
     kubeconfig=config.get("providerKubeconfig"), context=config.get("providerContext")
 )
 
-consumer_agent = liqo.Agent("consumer", cluster=consumer, cluster_id="consumer", image=image)
-provider_agent = liqo.Agent("provider", cluster=provider, cluster_id="provider", image=image)
+consumer_agent = liqo.Agent("consumer-agent", cluster=consumer, cluster_id="consumer", image=image)
+provider_agent = liqo.Agent("provider-agent", cluster=provider, cluster_id="provider", image=image)
 
 peering = liqo.Peering(
     "peering",

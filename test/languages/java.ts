@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { run } from "../clusters/support/exec.js";
@@ -29,6 +29,7 @@ export async function compileJavaExample(name: string, output: string, progress:
   const libraries = await classPath(progress);
   const folders = [path.join(sdk("java"), "src/main/java"), path.join(example(name), "src/main/java")];
   const sources = (await Promise.all(folders.map(javaFiles))).flat();
+  await mkdir(output, { recursive: true });
   const list = path.join(output, "sources.txt");
   await writeFile(list, sources.join("\n"));
   const javac = which("javac") ?? "javac";

@@ -70,7 +70,7 @@ public final class App {
         var agent = AgentArgs.builder().cluster(cluster).clusterId(clusterId);
         // Absent: the agent's image that is released with the package.
         config.get("image").ifPresent(agent::image);
-        return new Agent(clusterId, agent.build());
+        return new Agent(clusterId + "-agent", agent.build());
     }
 
     private App() {}

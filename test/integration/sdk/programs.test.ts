@@ -1,0 +1,129 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { VERSION } from "../../../provider/version.js";
+import { buildProvider } from "../../../scripts/build.js";
+import { pulumiFolder } from "../../clusters/index.js";
+import { lineProgress } from "../../clusters/support/progress.js";
+import { buildGoExample } from "../../languages/go.js";
+import { compileJavaExample } from "../../languages/java.js";
+import { hostProgram, type ProgramCommand } from "../../languages/language-host.js";
+import { installPythonSdk, pythonEnvironment } from "../../languages/python.js";
+import { example, REPOSITORY } from "../../languages/toolchain.js";
+import { PulumiStack } from "../../support/pulumi.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+
+/** What a preview says of one resource. */
+interface Planned {
+  type: string;
+  name: string;
+  inputs: unknown;
+}
+
+interface Preview {
+  steps: { op: string; urn: string; newState: { type: string; inputs?: object } }[];
+}
+
+/**
+ * The example program of each language with the real engine and the real plugin, up to what a preview shows: every SDK
+ * must ask for the same as the program in YAML does.
+ */
+describe("the example in each language", function () {
+  this.timeout(300_000);
+
+  let consumer: ApiServer;
+  let provider: ApiServer;
+  let folder: string;
+  let binFolder: string;
+  let pluginFolder: string;
+  let expected: Planned[];
+
+  before(async function () {
+    this.timeout(15 * 60_000);
+    folder = await mkdtemp(path.join(os.tmpdir(), "pulumi-liqo-programs-"));
+    binFolder = await pulumiFolder();
+    pluginFolder = await buildProvider();
+    [consumer, provider] = await Promise.all([startApiServer({ name: "west" }), startApiServer({ name: "east" })]);
+    expected = await plan("yaml");
+  });
+
+  after(async () => {
+    await Promise.all([consumer?.stop(), provider?.stop()]);
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Previews the example of a language; `command` starts its program where the CLI has no host for the language. */
+  async function plan(language: string, command?: ProgramCommand): Promise<Planned[]> {
+    const stack = new PulumiStack({
+      project: example(`peer-two-clusters-${language}`),
+      stateFolder: folder,
+      stack: `test-${process.pid}`,
+      binFolder,
+      config: {
+        consumerKubeconfig: consumer.kubeconfigPath,
+        consumerContext: "west",
+        providerKubeconfig: provider.kubeconfigPath,
+        providerContext: "east",
+        namespace: "shop",
+      },
+    });
+    const host = command ? await hostProgram(command) : undefined;
+    try {
+      await stack.pulumi(["plugin", "install", "resource", "liqo", VERSION, "--file", pluginFolder]);
+      await stack.init();
+      const client = host ? ["--client", host.address] : [];
+      const args = ["preview", "--json", "--stack", `test-${process.pid}`, ...client];
+      const { stdout, code } = await stack.pulumi(args, { timeoutMs: 120_000, allowFailure: true });
+      expect(code, stdout).to.equal(0);
+      return plannedIn(JSON.parse(stdout) as Preview);
+    } finally {
+      host?.close();
+      await stack.remove();
+    }
+  }
+
+  it("in YAML is the program that the others are compared with", () => {
+    expect(expected.map(({ type, name }) => `${type} ${name}`)).to.include.members([
+      "liqo:index:Agent consumer-agent",
+      "liqo:index:NamespaceOffloading offloading",
+      "liqo:index:NetworkLink peering-network",
+    ]);
+  });
+
+  it("in Python asks for the same", async () => {
+    const python = await pythonEnvironment(lineProgress());
+    const sdk = path.join(folder, "python-sdk");
+    await installPythonSdk(python, sdk);
+    const cwd = example("peer-two-clusters-python");
+    const env = { ...process.env, PYTHONPATH: sdk, PYTHONDONTWRITEBYTECODE: "1" };
+    const args = [path.join(REPOSITORY, "test/languages/run-program.py"), "__main__.py"];
+    expect(await plan("python", { program: python, args, cwd, env })).to.deep.equal(expected);
+  });
+
+  it("in Go asks for the same", async () => {
+    const program = path.join(folder, "program");
+    await buildGoExample("peer-two-clusters-go", program);
+    const command = { program, args: [], cwd: example("peer-two-clusters-go"), env: process.env };
+    expect(await plan("go", command)).to.deep.equal(expected);
+  });
+
+  it("in Java asks for the same", async () => {
+    const classPath = await compileJavaExample("peer-two-clusters-java", path.join(folder, "classes"), lineProgress());
+    const args = ["-cp", classPath, "peertwoclusters.App"];
+    const command = { program: "java", args, cwd: example("peer-two-clusters-java"), env: process.env };
+    expect(await plan("java", command)).to.deep.equal(expected);
+  });
+});
+
+/** The resources of a preview in a fixed order, apart from what a language may choose: the stack and the provider. */
+function plannedIn({ steps }: Preview): Planned[] {
+  return steps
+    .map(({ urn, newState }) => ({
+      type: newState.type,
+      name: urn.split("::").at(-1) ?? "",
+      inputs: newState.inputs ?? {},
+    }))
+    .filter(({ type }) => type.startsWith("liqo:"))
+    .sort((a, b) => (`${a.type} ${a.name}` < `${b.type} ${b.name}` ? -1 : 1));
+}
