@@ -13,8 +13,10 @@ const IP_HOOKS: Record<FirewallChain["type"], readonly string[]> = {
   route: ["output"],
 };
 
+type Family = FirewallTable["family"];
+
 /** The hooks of chains, by family and type (API specification, §12; as nftables has them). */
-const HOOKS: Record<FirewallTable["family"], Partial<Record<FirewallChain["type"], readonly string[]>>> = {
+const HOOKS: Record<Family, Partial<Record<FirewallChain["type"], readonly string[]>>> = {
   INET: { ...IP_HOOKS, filter: [...IP_HOOKS.filter, "ingress"] },
   IPV4: IP_HOOKS,
   IPV6: IP_HOOKS,
@@ -64,27 +66,35 @@ function chainProblems(chain: FirewallChain, { family }: FirewallTable, path: st
     ...repeated(named.map((rule) => rule.name)).map(
       (index) => `${path}.rules.${wanted}[${index}].name: is there twice`,
     ),
-    ...(rules.natRules ?? []).flatMap((rule, index) => natProblems(rule, hook, `${path}.rules.natRules[${index}]`)),
-    ...(rules.filterRules ?? []).flatMap((rule, index) => filterProblems(rule, `${path}.rules.filterRules[${index}]`)),
+    ...(rules.natRules ?? []).flatMap((rule, index) =>
+      natProblems(rule, { hook, family }, `${path}.rules.natRules[${index}]`),
+    ),
+    ...(rules.filterRules ?? []).flatMap((rule, index) =>
+      filterProblems(rule, family, `${path}.rules.filterRules[${index}]`),
+    ),
   ];
 }
 
-function natProblems({ natType, to, match }: FirewallNatRule, hook: string, path: string): string[] {
-  const problems = matchProblems(match, path);
+function natProblems(
+  { natType, to, match }: FirewallNatRule,
+  { hook, family }: { hook: string; family: Family },
+  path: string,
+): string[] {
+  const problems = matchProblems(match, family, path);
   if (!NAT_HOOKS[natType].includes(hook))
     problems.push(`${path}.natType: ${natType} is for ${NAT_HOOKS[natType].join(" or ")}, not ${hook}`);
   if (natType === "masquerade") {
     if (to) problems.push(`${path}.to: masquerade takes the address of the outgoing device`);
   } else if (!to) {
     problems.push(`${path}.to: ${natType} needs an address`);
-  } else if (!parseAddresses(to)) {
-    problems.push(`${path}.to: ${notAddresses(to)}`);
+  } else {
+    problems.push(...addressProblems(to, family, `${path}.to`));
   }
   return problems;
 }
 
-function filterProblems({ action, value, match }: FirewallFilterRule, path: string): string[] {
-  const problems = matchProblems(match, path);
+function filterProblems({ action, value, match }: FirewallFilterRule, family: Family, path: string): string[] {
+  const problems = matchProblems(match, family, path);
   const needsNumber = action === "ctmark" || (action === "tcpmssclamp" && value !== undefined && value !== "");
   if (needsNumber && parseMark(value ?? "") === undefined)
     problems.push(`${path}.value: "${value ?? ""}" is not a number`);
@@ -94,11 +104,11 @@ function filterProblems({ action, value, match }: FirewallFilterRule, path: stri
   return problems;
 }
 
-function matchProblems(match: readonly FirewallMatch[], path: string): string[] {
+function matchProblems(match: readonly FirewallMatch[], family: Family, path: string): string[] {
   return match.flatMap(({ ip, port, dev }, index) => {
     const at = `${path}.match[${index}]`;
     return [
-      ...(ip && !parseAddresses(ip.value) ? [`${at}.ip.value: ${notAddresses(ip.value)}`] : []),
+      ...(ip ? addressProblems(ip.value, family, `${at}.ip.value`) : []),
       ...(port && parsePorts(port.value) === undefined
         ? [`${at}.port.value: "${port.value}" is neither a port nor two joined by a dash`]
         : []),
@@ -109,8 +119,13 @@ function matchProblems(match: readonly FirewallMatch[], path: string): string[] 
   });
 }
 
-function notAddresses(text: string): string {
-  return `"${text}" is not an address, a range such as "10.0.0.0/16", or two addresses joined by a dash`;
+/** Tables of one family never see packets of the other. */
+function addressProblems(text: string, family: Family, path: string): string[] {
+  const addresses = parseAddresses(text);
+  if (!addresses)
+    return [`${path}: "${text}" is not an address, a range such as "10.0.0.0/16", or two addresses joined by a dash`];
+  const other = { IPV4: "ip6", IPV6: "ip" }[family as string];
+  return addresses.family === other ? [`${path}: "${text}" is not of the table's family, ${family}`] : [];
 }
 
 function nameProblem(path: string, name: string, max: number): string[] {

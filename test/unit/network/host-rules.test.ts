@@ -89,6 +89,8 @@ describe("what stands in the way of rules that users bring", () => {
       [nat({ natType: "dnat", to: "x", match: [] }), "spec.table.chains[0].rules.natRules[0].to"],
       [nat({ natType: "snat", to: "10.0.0.1", match: [] }), "spec.table.chains[0].rules.natRules[0].natType"],
       [nat({ natType: "masquerade", to: "10.0.0.1", match: [] }, "postrouting"), "natRules[0].to"],
+      [nat({ natType: "dnat", to: "fd00::1", match: [] }), 'natRules[0].to: "fd00::1" is not of the table\'s family'],
+      [filter({ action: "drop", match: [{ op: "eq", ip: { value: "fd00::/8", position: "src" } }] }), "of the table's"],
       [filter({ action: "ctmark", match: [] }), "filterRules[0].value"],
       [filter({ action: "tcpmssclamp", match: [] }), "filterRules[0].match"],
       [filter({ action: "drop", match: [{ op: "eq", ip: { value: "x", position: "src" } }] }), "match[0].ip.value"],
