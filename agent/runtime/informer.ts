@@ -154,7 +154,9 @@ export class Informer<T extends KubeObject> {
     const list = await this.client.list(this.type, { namespace, labelSelector, fieldSelector, signal });
     const present = new Set(list.items.map(keyOf));
     for (const object of list.items) this.store(object);
-    for (const key of [...this.objects.keys()]) if (!present.has(key)) this.remove(key);
+    // What a write of ours has returned since the list was made is not in it, and the watch is yet to tell of it.
+    const isOlder = (object: T): boolean => versionOf(object) <= versionOf(list);
+    for (const [key, object] of [...this.objects]) if (!present.has(key) && isOlder(object)) this.remove(key);
     this.synced = true;
     for (const resolve of this.syncWaiters.splice(0)) resolve();
     return list.metadata.resourceVersion ?? "0";
@@ -258,7 +260,7 @@ export class Informer<T extends KubeObject> {
 }
 
 /** Resource versions of one kind grow (Kubernetes compares them as numbers since 1.35); text that is no number counts as always new. */
-function versionOf(object: KubeObject): number {
+function versionOf(object: { metadata?: { resourceVersion?: string } }): number {
   const version = Number(object.metadata?.resourceVersion);
   return Number.isFinite(version) ? version : Number.MAX_SAFE_INTEGER;
 }

@@ -33,4 +33,19 @@ describe("Informer.observe", () => {
     expect(informer.get("n/a")?.metadata?.resourceVersion).to.equal("5");
     await informer.stop();
   });
+
+  it("keeps what was written after the list was made, when that list comes in late", async () => {
+    const client = clientWith([]);
+    const informer = new Informer(client, ConfigMapResource);
+    const others = (name: string, resourceVersion: string): ConfigMap => ({
+      metadata: { name, namespace: "n", uid: name, resourceVersion },
+    });
+    // Both are in no list: the one was made after it (version 1), the other had gone by then.
+    informer.observe(others("made-since", "2"));
+    informer.observe(others("gone", "0"));
+    informer.start();
+    await informer.waitForSync(1_000);
+    expect(informer.list().map(({ metadata }) => metadata?.name)).to.have.members(["a", "made-since"]);
+    await informer.stop();
+  });
 });

@@ -34,6 +34,13 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
   const networks = informers.for(NetworkResource);
   /** The last address given by range, so that a freed one is not given again at once. */
   const last = new Map<string, string>();
+  /** What the leader before this one has given last may be in no watch event yet. */
+  let isUpToDate = false;
+  const catchUp = async (): Promise<void> => {
+    if (isUpToDate) return;
+    for (const ip of (await client.list(IPResource)).items) ips.observe(ip);
+    isUpToDate = true;
+  };
   const controller = new Controller({
     name: "ip",
     workers: 1,
@@ -45,7 +52,12 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
       const network = networkOf(context, ip);
       if (!network) return withdraw(context, ip);
       const prepared = await prepare(context, ip, network);
-      const complete = prepared.status?.ip ? prepared : await lock.run(() => allocate(context, key, network, last));
+      const complete = prepared.status?.ip
+        ? prepared
+        : await lock.run(async () => {
+            await catchUp();
+            return allocate(context, key, network, last);
+          });
       if (complete?.spec.serviceTemplate) await applyIPService(client, complete);
     },
   });
@@ -104,16 +116,16 @@ async function allocate(
 ): Promise<IP | undefined> {
   const cidr = network.status?.cidr;
   if (!cidr) return undefined;
-  const { items } = await client.list(IPResource);
-  const ip = items.find((candidate) => keyOf(candidate) === key);
+  const ips = informers.for(IPResource);
+  const ip = ips.get(key);
   if (!ip || isDeleting(ip) || ip.status?.ip) return ip;
   const taken = new Set(
-    items.flatMap(({ status }) => (status?.ip && cidrContainsAddress(cidr, status.ip) ? [status.ip] : [])),
+    ips.list().flatMap(({ status }) => (status?.ip && cidrContainsAddress(cidr, status.ip) ? [status.ip] : [])),
   );
   const address = pick(cidr, network.spec.preAllocated ?? 0, taken, last.get(cidr));
   const updated = await client.replaceStatus(IPResource, { ...ip, status: { ip: address, cidr } });
   last.set(cidr, address);
-  informers.for(IPResource).observe(updated);
+  ips.observe(updated);
   logger.info({ ip: key, target: ip.spec.ip, address }, "address allocated");
   return updated;
 }
