@@ -64,6 +64,14 @@ export interface DiffAdjustment {
   update?: string[];
 }
 
+/** A resource as the engine keeps it: its inputs, and its state (inputs and outputs together). */
+export interface StoredResource {
+  inputs: Record<string, unknown>;
+  state: Record<string, unknown>;
+}
+
+export type StateUpgrade = (old: StoredResource) => StoredResource;
+
 /**
  * One resource, from which check, diff, state, schema.json and the SDK derive. All hooks get plain values: secrets are unwrapped
  * on the way in and marked again on the way out, in the same places and wherever the schemas say `secret`.
@@ -77,6 +85,11 @@ export interface ResourceDefinition<In extends Shape, Out extends Shape> {
   outputs: Out;
   /** Changed inputs that need a replacement: "clusterId", "consumer.context", "labels.*". */
   replaceOn?: readonly string[];
+  /**
+   * One for each change of the shape of inputs or state that earlier versions have written differently, the oldest first; never taken out again.
+   * Each gets what the one before it left, and must ask no cluster. Secrets keep their marks by path.
+   */
+  stateUpgrades?: readonly StateUpgrade[];
   /** Default true: two of a kind cannot be there at once. */
   deleteBeforeReplace?: boolean;
   /** Default ten minutes each, two for read. customTimeouts override them. */

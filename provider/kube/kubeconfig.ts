@@ -40,8 +40,7 @@ export async function loadCluster(
   // The provider's context belongs to the provider's kubeconfig.
   const context = nonEmpty(cluster?.context) ?? (ownKubeconfig === undefined ? nonEmpty(config.context) : undefined);
   const text = await readText(kubeconfig, env);
-  const kubeConfig = await parse(text);
-  return choose(kubeConfig, context, text);
+  return choose(await parse(text), context, text);
 }
 
 async function readText(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): Promise<string[]> {
@@ -94,7 +93,7 @@ function shorten(text: string): string {
   return text.length > 120 ? `${text.slice(0, 24)}…` : text;
 }
 
-async function parse(texts: string[]): Promise<KubeConfig> {
+async function parse(texts: string[]): Promise<KubeConfig[]> {
   const { KubeConfig: Config } = await import("@kubernetes/client-node");
   const configs = texts.map((text) => {
     const config = new Config();
@@ -109,17 +108,32 @@ async function parse(texts: string[]): Promise<KubeConfig> {
     }
     return config;
   });
-  const [first, ...rest] = configs;
-  if (!first || (first.getContexts().length === 0 && rest.length === 0)) {
+  if (configs.length === 0 || (configs.length === 1 && configs[0]?.getContexts().length === 0)) {
     throw new ClusterArgsError("kubeconfig", "is no kubeconfig: it has no contexts");
   }
-  for (const config of rest) first.mergeConfig(config, true);
-  return first;
+  return configs;
 }
 
-function choose(kubeConfig: KubeConfig, wanted: string | undefined, text: string[]): LoadedCluster {
-  const names = kubeConfig.getContexts().map((context) => context.name);
-  const context = wanted ?? nonEmpty(kubeConfig.getCurrentContext());
+/**
+ * Takes cluster and user from the file that has the context, where they are there: several files of one tool call their users alike. From
+ * the others otherwise, the first coming first, as kubectl does.
+ */
+function configOf(configs: KubeConfig[], context: string): KubeConfig {
+  const home = configs.find((config) => config.getContextObject(context)) as KubeConfig;
+  const { cluster = "", user = "" } = home.getContextObject(context) ?? {};
+  const elsewhere = configs.filter((config) => config !== home);
+  const foreignCluster =
+    home.getCluster(cluster) ?? elsewhere.map((config) => config.getCluster(cluster)).find(Boolean);
+  const foreignUser = home.getUser(user) ?? elsewhere.map((config) => config.getUser(user)).find(Boolean);
+  if (foreignCluster && !home.clusters.includes(foreignCluster)) home.clusters = [...home.clusters, foreignCluster];
+  if (foreignUser && !home.users.includes(foreignUser)) home.users = [...home.users, foreignUser];
+  return home;
+}
+
+function choose(configs: KubeConfig[], wanted: string | undefined, text: string[]): LoadedCluster {
+  const names = [...new Set(configs.flatMap((config) => config.getContexts().map((context) => context.name)))];
+  const context =
+    wanted ?? configs.map((config) => nonEmpty(config.getCurrentContext())).find((name) => name !== undefined);
   const there = names.length > 0 ? names.join(", ") : "none";
   if (context === undefined) {
     throw new ClusterArgsError("context", `is needed, as the kubeconfig has no current context; there are ${there}`);
@@ -130,6 +144,7 @@ function choose(kubeConfig: KubeConfig, wanted: string | undefined, text: string
       `the kubeconfig has no context ${JSON.stringify(shorten(context))}; there are ${there}`,
     );
   }
+  const kubeConfig = configOf(configs, context);
   kubeConfig.setCurrentContext(context);
   const cluster = kubeConfig.getCurrentCluster();
   if (!cluster?.server || !URL.canParse(cluster.server)) {

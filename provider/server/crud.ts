@@ -4,6 +4,7 @@ import { UNKNOWN } from "../framework/unknown.js";
 import { secretPathsOf } from "../framework/validate.js";
 import type { Call } from "./calls.js";
 import { PartialFailure } from "./errors.js";
+import { versionMark } from "./upgrade.js";
 import { SecretPaths, type Decoded, type Properties } from "./values.js";
 import { messageOf } from "../../agent/runtime/kube-error.js";
 
@@ -16,7 +17,7 @@ export interface State {
 
 /** State is the inputs with the outputs over them. */
 export function stateOf(definition: AnyResource, inputs: Decoded, outputs: Properties): Omit<State, "id"> {
-  const properties = { ...inputs.value, ...outputs };
+  const properties = { ...inputs.value, ...outputs, ...versionMark(definition) };
   return { properties, secrets: secretsOf(definition, properties, inputs.secrets) };
 }
 

@@ -30,6 +30,7 @@ import { invokeFunction } from "./invoke.js";
 import { failParentOf } from "./pending-constructs.js";
 import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
 import { settleDelete, settleRead, settleUpdate } from "./unreachable.js";
+import { upgradeState } from "./upgrade.js";
 import { decode, encode, SecretPaths, type Decoded } from "./values.js";
 
 const DEFAULT_SECONDS: Required<Timeouts> = { create: 600, update: 600, delete: 600, read: 120 };
@@ -183,11 +184,12 @@ export class ProviderService {
     const news = decode(request.getNews());
     const oldInputs = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
     return this.resourceCall(request.getUrn(), CHECK_SECONDS, [state, news, oldInputs], (definition) => {
+      const old = upgradeState(definition, state, oldInputs);
       const difference = diffResource(definition, {
         id: request.getId(),
-        oldInputs: oldInputs?.value ?? inputsOf(definition, state.value),
+        oldInputs: old.inputs?.value ?? inputsOf(definition, old.state.value),
         inputs: news.value,
-        outputs: outputsOf(definition, state.value),
+        outputs: outputsOf(definition, old.state.value),
         ignoreChanges: request.getIgnorechangesList(),
       });
       return Promise.resolve(diffResponse(difference.changes, difference.deleteBeforeReplace));
@@ -214,10 +216,11 @@ export class ProviderService {
     const before = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
     const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "update");
     return this.resourceCall(request.getUrn(), seconds, [state, inputs, before], async (definition, call) => {
+      const stored = upgradeState(definition, state, before);
       const old = {
         id: request.getId(),
-        oldInputs: before?.value ?? inputsOf(definition, state.value),
-        outputs: outputsOf(definition, state.value),
+        oldInputs: stored.inputs?.value ?? inputsOf(definition, stored.state.value),
+        outputs: outputsOf(definition, stored.state.value),
       };
       const result = request.getPreview()
         ? await previewState(definition, call, inputs, old)
@@ -232,11 +235,12 @@ export class ProviderService {
   }
 
   private read(request: proto.ReadRequest): Promise<proto.ReadResponse> {
-    const properties = decode(request.getProperties());
-    const inputs = decode(request.getInputs());
-    const isImport = Object.keys(properties.value).length === 0 && Object.keys(inputs.value).length === 0;
+    const stored = decode(request.getProperties());
+    const given = decode(request.getInputs());
+    const isImport = Object.keys(stored.value).length === 0 && Object.keys(given.value).length === 0;
     const seconds = (definition: AnyResource) => secondsFor(definition, "read");
-    return this.resourceCall(request.getUrn(), seconds, [properties, inputs], async (definition, call) => {
+    return this.resourceCall(request.getUrn(), seconds, [stored, given], async (definition, call) => {
+      const { state: properties, inputs } = upgradeState(definition, stored, given);
       const response = new proto.ReadResponse();
       const reading = readResource(definition, call, request.getId(), properties, isImport ? undefined : inputs);
       const found = await reading.catch(async (error: unknown) => {
@@ -260,8 +264,9 @@ export class ProviderService {
     const inputs = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
     const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "delete");
     return this.resourceCall(request.getUrn(), seconds, [state, inputs], async (definition, call) => {
-      const given = inputs?.value ?? inputsOf(definition, state.value);
-      await deleteResource(definition, call, request.getId(), given, state.value).catch((error: unknown) =>
+      const stored = upgradeState(definition, state, inputs);
+      const given = stored.inputs?.value ?? inputsOf(definition, stored.state.value);
+      await deleteResource(definition, call, request.getId(), given, stored.state.value).catch((error: unknown) =>
         settleDelete(definition, call, given, error, this.probe),
       );
       return new empty.Empty();

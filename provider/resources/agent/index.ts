@@ -218,6 +218,12 @@ async function outputsOf(
 
 /** Whether two ranges, or two sets of them, are the same. */
 function sameRanges(a: string | string[], b: string | string[] | undefined): boolean {
-  const sorted = (value: string | string[] | undefined) => [value ?? []].flat().sort().join();
+  const sorted = (value: string | string[] | undefined) =>
+    JSON.stringify(
+      [value ?? []]
+        .flat()
+        .map((range) => JSON.stringify(range))
+        .sort(),
+    );
   return sorted(a) === sorted(b);
 }

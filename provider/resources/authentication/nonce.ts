@@ -17,9 +17,10 @@ const USUAL_NAMES: Record<NonceLabel, string> = {
 export async function ensureNonce(progress: Progress, provider: Party): Promise<string> {
   const present = await findNonce(provider, Labels.nonce, progress.signal);
   const name = present?.metadata?.name ?? Names.nonceSecret;
+  // Also of one that is there labels and annotations may have changed.
+  await applySecret(progress, provider, name, Labels.nonce, undefined);
   const ready = present?.data?.[DataKeys.nonce];
   if (ready) return ready;
-  if (!present) await applySecret(progress, provider, name, Labels.nonce, undefined);
   return waitForKey(progress, provider, name, DataKeys.nonce, "the provider's nonce");
 }
 
@@ -27,8 +28,8 @@ export async function ensureNonce(progress: Progress, provider: Party): Promise<
 export async function ensureSignature(progress: Progress, consumer: Party, nonce: string): Promise<string> {
   const present = await findNonce(consumer, Labels.signedNonce, progress.signal);
   const name = present?.metadata?.name ?? Names.signedNonceSecret;
+  await applySecret(progress, consumer, name, Labels.signedNonce, nonce);
   if (present?.data?.[DataKeys.nonce] !== nonce) {
-    await applySecret(progress, consumer, name, Labels.signedNonce, nonce);
     if (present?.data?.[DataKeys.signedNonce]) {
       const patch = { data: { [DataKeys.signedNonce]: null } };
       await consumer.client.mergePatch(SecretResource, { name, namespace: consumer.namespace }, patch, {

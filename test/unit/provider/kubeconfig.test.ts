@@ -62,6 +62,24 @@ describe("loading of kubeconfigs", () => {
     expect(failure.message).to.contain("no kubeconfig").and.contain(folder);
   });
 
+  it("takes the user of a context from the file that has the context, though another file calls its own alike", async () => {
+    const files = ["west", "east"].map((name) => ({ name, file: path.join(folder, `same-user-${name}`) }));
+    for (const { name, file } of files) {
+      const config = JSON.parse(kubeconfig([name])) as {
+        users: { name: string }[];
+        contexts: { context: { user: string } }[];
+      };
+      for (const user of config.users) user.name = "admin";
+      for (const { context } of config.contexts) context.user = "admin";
+      await writeFile(file, JSON.stringify(config));
+    }
+    const env = { KUBECONFIG: files.map(({ file }) => file).join(path.delimiter) };
+    for (const { name } of files) {
+      const { kubeConfig } = await loadCluster({ context: name }, NO_CONFIG, env);
+      expect(kubeConfig.getCurrentUser()?.token).to.equal(`token-of-${name}`);
+    }
+  });
+
   it("keeps clusters apart by credentials and context", async () => {
     const key = async (content: string, context?: string) =>
       (await loadCluster({ kubeconfig: content, context }, NO_CONFIG, {})).key;

@@ -10,6 +10,7 @@ import {
   defineResource,
   quantities,
   UNKNOWN,
+  type StoredResource,
 } from "../../../provider/framework/index.js";
 import { SECRET, SIGNATURE_KEY, UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
 import { Methods, partialFailure, startFakeEngine, toStruct, type FakeEngine } from "./fake-engine.js";
@@ -66,6 +67,26 @@ const clustered = defineResource({
   delete: () => Promise.resolve(),
 });
 
+/** Its inputs were called otherwise twice: "colour", then "color", now "paint". */
+const renamed = defineResource({
+  token: "liqo:index:Renamed",
+  description: "A thing with a past.",
+  inputs: z.object({ paint: z.string() }),
+  outputs: z.object({ layers: z.number() }),
+  stateUpgrades: [rename("colour", "color"), rename("color", "paint")],
+  create: () => Promise.resolve({ id: "x", outputs: { layers: 1 } }),
+  read: (_context, { inputs, outputs }) =>
+    Promise.resolve({ inputs: inputs ?? { paint: "none" }, outputs: { layers: outputs.layers ?? 0 } }),
+  update: (_context, { oldInputs }) => Promise.resolve({ layers: oldInputs.paint.length }),
+  delete: (_context, { inputs }) =>
+    inputs.paint === "red" ? Promise.resolve() : Promise.reject(new Error(`it is ${inputs.paint}`)),
+});
+
+function rename(from: string, to: string): (old: StoredResource) => StoredResource {
+  const renameIn = ({ [from]: value, ...rest }: Record<string, unknown>) => ({ ...rest, [to]: value });
+  return ({ inputs, state }) => ({ inputs: renameIn(inputs), state: renameIn(state) });
+}
+
 const double = defineFunction({
   token: "liqo:index:double",
   description: "Doubles.",
@@ -77,7 +98,7 @@ const double = defineFunction({
 describe("the plugin's gRPC service", () => {
   let engine: FakeEngine;
   beforeEach(async () => {
-    engine = await startFakeEngine({ resources: [thing, clustered], functions: [double], components: [] });
+    engine = await startFakeEngine({ resources: [thing, clustered, renamed], functions: [double], components: [] });
   });
   afterEach(() => engine.stop());
 
@@ -297,9 +318,55 @@ describe("the plugin's gRPC service", () => {
   it("answers what it does not have: unknown types and UNIMPLEMENTED methods", async () => {
     const error = await failureOf(check({}, "urn:pulumi:dev::p::liqo:index:Nothing::it"));
     expect(error.code).to.equal(Code.NOT_FOUND);
-    expect(error.details).to.contain("there are liqo:index:Thing, liqo:index:Clustered");
+    expect(error.details).to.contain("there are liqo:index:Thing, liqo:index:Clustered, liqo:index:Renamed");
     const unimplemented = await failureOf(engine.call(Methods.getMapping, new proto.GetMappingRequest()));
     expect(unimplemented.code).to.equal(Code.UNIMPLEMENTED);
+  });
+
+  describe("with a state that an earlier version has written", () => {
+    const urn = URN.replace("Thing", "Renamed");
+    const states = [
+      { colour: "red", layers: 2 },
+      { color: "red", layers: 2, __stateVersion: 1 },
+      { paint: "red", layers: 2, __stateVersion: 2 },
+    ];
+    const inputsOf = (state: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(state).filter(([key]) => key !== "layers" && key !== "__stateVersion"));
+
+    for (const state of states) {
+      it(`of shape ${state.__stateVersion ?? 0}: no difference, and refresh writes the present one`, async () => {
+        const request = new proto.DiffRequest();
+        request.setUrn(urn);
+        request.setId("x");
+        request.setOlds(toStruct(state));
+        request.setOldInputs(toStruct(inputsOf(state)));
+        request.setNews(toStruct({ paint: "red" }));
+        const { DIFF_NONE } = proto.DiffResponse.DiffChanges;
+        expect((await engine.call(Methods.diff, request)).getChanges()).to.equal(DIFF_NONE);
+        const read = new proto.ReadRequest();
+        read.setUrn(urn);
+        read.setId("x");
+        read.setProperties(toStruct(state));
+        read.setInputs(toStruct(inputsOf(state)));
+        const found = await engine.call(Methods.read, read);
+        expect(found.getInputs()?.toJavaScript()).to.deep.equal({ paint: "red" });
+        expect(found.getProperties()?.toJavaScript()).to.deep.equal({ paint: "red", layers: 2, __stateVersion: 2 });
+        const removal = new proto.DeleteRequest();
+        removal.setUrn(urn);
+        removal.setId("x");
+        removal.setProperties(toStruct(state));
+        await engine.call(Methods.delete, removal);
+      });
+    }
+
+    it("refuses one of a later version", async () => {
+      const removal = new proto.DeleteRequest();
+      removal.setUrn(urn);
+      removal.setId("x");
+      removal.setProperties(toStruct({ paint: "red", __stateVersion: 3 }));
+      const error = await failureOf(engine.call(Methods.delete, removal));
+      expect(error.details).to.contain("written by a later version of the package liqo");
+    });
   });
 
   it("survives any inputs in check and diff, and leaks no secret", async () => {

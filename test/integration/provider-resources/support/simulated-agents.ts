@@ -28,6 +28,7 @@ import {
   isConflict,
   isNotFound,
   isRefused,
+  isUnreachable,
   NodeResource,
   SecretResource,
   type KubeClient,
@@ -120,19 +121,27 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal
     on(ConfigurationResource, async ({ metadata, spec }) => {
       await status(client, ConfigurationResource, metadata, { remote: { cidr: spec.remote?.cidr } });
     }),
-    on(GatewayServerResource, async (gateway) => {
-      await runGateway(client, gateway);
-      const { port, nodePort } = gateway.spec.endpoint ?? {};
-      const endpoint = { addresses: ["192.0.2.10"], port: nodePort ?? port, protocol: "UDP" };
-      await status(client, GatewayServerResource, gateway.metadata, {
-        endpoint,
-        secretRef: keysOf(gateway),
-      });
-    }),
-    on(GatewayClientResource, async (gateway) => {
-      await runGateway(client, gateway);
-      await status(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway) });
-    }),
+    on(
+      GatewayServerResource,
+      async (gateway) => {
+        await runGateway(client, gateway);
+        const { port, nodePort } = gateway.spec.endpoint ?? {};
+        const endpoint = { addresses: ["192.0.2.10"], port: nodePort ?? port, protocol: "UDP" };
+        await status(client, GatewayServerResource, gateway.metadata, {
+          endpoint,
+          secretRef: keysOf(gateway),
+        });
+      },
+      collect(client),
+    ),
+    on(
+      GatewayClientResource,
+      async (gateway) => {
+        await runGateway(client, gateway);
+        await status(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway) });
+      },
+      collect(client),
+    ),
     on(PublicKeyResource, async ({ metadata }) => {
       const labels = { [Labels.remoteClusterID]: peer.id };
       const id = { name: metadata.name, namespace: metadata.namespace };
@@ -174,6 +183,16 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal
   ];
 }
 
+/** What a gateway owned: nobody else collects it here. */
+const collect =
+  (client: KubeClient) =>
+  async ({ metadata: { namespace } = {} }: KubeObject): Promise<void> => {
+    for (const type of [PublicKeyResource, ConnectionResource] as ResourceType[]) {
+      const { items } = await client.list(type, { namespace });
+      await Promise.all(items.map(({ metadata }) => client.delete(type, { name: metadata?.name ?? "", namespace })));
+    }
+  };
+
 const nothing = (): Promise<void> => Promise.resolve();
 
 function isCopy({ metadata }: ResourceSlice): boolean {
@@ -192,23 +211,27 @@ async function follow<T extends KubeObject>(
     for (const [uid, object] of seen) {
       if (present.has(uid)) continue;
       seen.delete(uid);
-      await unlessOvertaken(removed(object), signal);
+      await unlessOvertaken(() => removed(object), signal);
     }
     for (const [uid, object] of present) {
       const { resourceVersion, deletionTimestamp } = object.metadata ?? {};
       if (seen.get(uid)?.metadata?.resourceVersion === resourceVersion || deletionTimestamp !== undefined) continue;
       seen.set(uid, object);
-      await unlessOvertaken(changed(object), signal);
+      await unlessOvertaken(() => changed(object), signal);
     }
   }
 }
 
-/** What was deleted or changed meanwhile, the next snapshot tells. */
-async function unlessOvertaken(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!isNotFound(error) && !isConflict(error) && !isRefused(error) && !signal.aborted) throw error;
+/** What was deleted or changed meanwhile, the next snapshot tells. A server that is too busy to answer is asked again. */
+async function unlessOvertaken(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (isNotFound(error) || isConflict(error) || isRefused(error)) return;
+      if (!isUnreachable(error) && !signal.aborted) throw error;
+    }
   }
 }
 
