@@ -5,6 +5,7 @@ import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
 import { GatewayClientResource, ConnectionResource, TenantResource } from "../../agent/api/index.js";
 import { DeploymentResource, NamespaceResource, NodeResource, PodResource } from "../../agent/runtime/index.js";
+import type { Topology } from "../../provider/functions/topology/schema.js";
 import { downClusters } from "../clusters/index.js";
 import { showPeering, showTraffic } from "../demo/checks.js";
 import { NAMESPACE, demoStack, type Demo } from "../demo/environment.js";
@@ -13,6 +14,7 @@ import { interrupt } from "../support/interrupt.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
 import { PulumiStack } from "../support/pulumi.js";
+import { runCommand } from "../support/terminal.js";
 import { waitFor } from "../support/wait.js";
 import { deployWeb, isReady, waitForPods } from "../support/workload.js";
 
@@ -112,6 +114,20 @@ describe("peering two clusters with the quick start", function () {
     } finally {
       await info.remove();
     }
+  });
+
+  it("shows both on the command line, and as a picture", async () => {
+    const [consumer, provider] = [demo.consumer, demo.provider].map(({ cluster }) => cluster.kubeconfigPath);
+    const status = await runCommand(["info", "provider", "--kubeconfig", consumer ?? "", "--get", "network.status"]);
+    expect(status).to.deep.equal({ code: 0, out: "Healthy\n", error: "" });
+    const both = ["--kubeconfig", consumer ?? "", "--kubeconfig", provider ?? ""];
+    const { out } = await runCommand(["topology", ...both, "-o", "json"]);
+    const { links, peerings } = JSON.parse(out) as Topology;
+    expect(links[0]).to.deep.include({ clusters: ["consumer", "provider"], status: "Healthy", server: "provider" });
+    expect(links[0]?.roundTripMilliseconds).to.be.greaterThan(0);
+    // Three pods of the web service.
+    expect(peerings[0]?.virtualNodes[0]).to.have.nested.property("used.pods", "3");
+    expect((await runCommand(["topology", ...both, "-o", "svg"])).out).to.contain("pods 3/");
   });
 
   it("has nothing to change on a second up, and no drift on refresh", async () => {

@@ -4,6 +4,7 @@ import { amountsOf } from "../../../cli/topology/amounts.js";
 import { CARD_WIDTH, cardOf } from "../../../cli/topology/card.js";
 import { edgesOf, formatMilliseconds } from "../../../cli/topology/edges.js";
 import { placeCards, type Placed } from "../../../cli/topology/layout.js";
+import { linesOf } from "../../../cli/topology/lines.js";
 import { topologyMermaid } from "../../../cli/topology/mermaid.js";
 import { topologySvg } from "../../../cli/topology/svg.js";
 import { fitted, textWidth, wrapped } from "../../../cli/topology/text-width.js";
@@ -87,6 +88,43 @@ describe("the picture of a topology", () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  it("leads lines past other clusters' cards, in stars, rings and between two groups", () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `c${index}`);
+    const between = (pairs: [number, number][], count: number): Topology => ({
+      clusters: ids.slice(0, count).map((id) => cluster(id)),
+      links: pairs.map(([a, b]) => link(ids[a] ?? "", ids[b] ?? "")),
+      peerings: pairs.map(([a, b]) => peering(ids[a] ?? "", ids[b] ?? "")),
+    });
+    const star = (count: number) =>
+      between(
+        ids.slice(1, count).map((_, index) => [0, index + 1]),
+        count,
+      );
+    const ring = (count: number) =>
+      between(
+        ids.slice(0, count).map((_, index) => [index, (index + 1) % count]),
+        count,
+      );
+    const groups = between(
+      [0, 1].flatMap((a) => [2, 3, 4, 5].map((b): [number, number] => [a, b])),
+      6,
+    );
+    for (const topology of [star(2), star(5), star(12), ring(4), ring(6), ring(9), groups]) {
+      const placed = place(topology);
+      for (const { edge, from, to } of linesOf(edgesOf(topology), placed)) {
+        for (const { card, x, y } of placed.filter(({ card }) => !edge.clusters.includes(card.cluster.clusterID))) {
+          const crosses = Array.from({ length: 101 }, (_, part) => part / 100).some((part) => {
+            const at = { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part };
+            return at.x > x && at.x < x + CARD_WIDTH && at.y > y && at.y < y + card.height;
+          });
+          expect(crosses, `${edge.clusters.join("-")} over ${card.cluster.clusterID} of ${placed.length}`).to.equal(
+            false,
+          );
+        }
+      }
+    }
   });
 
   it("is well-formed, and keeps its texts within the cards", () => {
@@ -231,6 +269,15 @@ describe("joining what clusters tell of each other", () => {
     expect(topology.peerings[0]?.virtualNodes).to.deep.equal([
       { name: "n", status: "Healthy", granted: { cpu: "2" }, used: { cpu: "1" } },
     ]);
+  });
+
+  it("tells of a link the same whichever end is asked first", () => {
+    const ends = [
+      { name: "x", view: view("a", [peer("b", "Provider", { status: "Unhealthy" })], 1) },
+      { name: "y", view: view("b", [peer("a", "Consumer")], 3) },
+    ];
+    expect(mergeViews(ends).links[0]).to.include({ status: "Unhealthy" });
+    expect(mergeViews([...ends].reverse())).to.deep.equal(mergeViews(ends));
   });
 
   it("knows consumers from the provider alone: their slices, and what runs for them", () => {
