@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Progress } from "./progress.js";
 
 /** Starts pieces of work that run side by side. */
@@ -21,6 +22,8 @@ export async function concurrently<R>(progress: Progress, body: (scope: Scope) =
     signal: AbortSignal.any([progress.signal, controller.signal]),
     deadline: progress.deadline,
   };
+  // Every request of every part listens to it: their number is no sign of a leak.
+  setMaxListeners(0, inner.signal);
   const tasks: Promise<unknown>[] = [];
   let first: { error: unknown } | undefined;
   const fail = (error: unknown): void => {

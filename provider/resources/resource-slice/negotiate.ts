@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   Annotations,
   Labels,
@@ -8,11 +9,22 @@ import {
 } from "../../../agent/api/index.js";
 import { NodeResource } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
-import { ifVisible, latestWarning, podProblems, waitFor, type Progress } from "../../waits/index.js";
+import {
+  ifVisible,
+  latestWarning,
+  podProblems,
+  waitFor,
+  WaitTimeout,
+  withLimit,
+  type Progress,
+} from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
 import { findTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
 import type { ResourceSliceInputs } from "./schema.js";
 import { judgeCondition, judgeGrant, judgeNode, judgeVirtualNode, sliceManifest } from "./slice.js";
+
+/** How long a node may take before the grant is looked at again. */
+const RECONSIDER_MS = 4_000;
 
 export interface Negotiated {
   namespaces: { consumer: string; provider: string };
@@ -69,17 +81,45 @@ export async function negotiate(
     explain,
   });
   progress.status("consumer: ResourceSlice authenticated");
-  const acceptedResources = await waitFor<ResourceSlice, Record<string, string>>(progress, {
-    ...slice,
-    what: `the resources of ResourceSlice ${name}`,
-    judge: ([current]) => judgeGrant(current),
-    explain,
-  });
+  const grantOf = (inner: Progress) =>
+    waitFor<ResourceSlice, Record<string, string>>(inner, {
+      ...slice,
+      what: `the resources of ResourceSlice ${name}`,
+      judge: ([current]) => judgeGrant(current),
+      explain,
+    });
+  const acceptedResources = await grantOf(progress);
   progress.status(`consumer: resources granted: ${describeResources(acceptedResources)}`);
   await setCordon(progress, pair, namespaces.provider, name, inputs.cordoned);
   if (!inputs.createVirtualNode) return { namespaces, acceptedResources };
-  await waitForNode(progress, pair, namespaces.consumer, name, acceptedResources);
-  return { namespaces, acceptedResources, virtualNodeName: name };
+  const offered = await waitForOffer(progress, acceptedResources, grantOf, (inner, granted) =>
+    waitForNode(inner, pair, namespaces.consumer, name, granted),
+  );
+  return { namespaces, acceptedResources: offered, virtualNodeName: name };
+}
+
+/**
+ * Waits until the node offers what is granted. Who decides on a class of the provider's own does not say which request a grant answers: one of before
+ * may have been taken for it, so it is looked at again when the node is long in coming.
+ */
+async function waitForOffer(
+  progress: Progress,
+  granted: Record<string, string>,
+  grantOf: (progress: Progress) => Promise<Record<string, string>>,
+  waitWith: (progress: Progress, granted: Record<string, string>) => Promise<void>,
+): Promise<Record<string, string>> {
+  try {
+    await waitWith(withLimit(progress, RECONSIDER_MS), granted);
+    return granted;
+  } catch (error) {
+    if (!(error instanceof WaitTimeout) || Date.now() >= progress.deadline - RECONSIDER_MS) throw error;
+  }
+  const present = await grantOf(progress);
+  if (isDeepStrictEqual(present, granted)) {
+    await waitWith(progress, granted);
+    return granted;
+  }
+  return waitForOffer(progress, present, grantOf, waitWith);
 }
 
 /** A slice and a copy of the reverse direction's cannot share a name in one namespace (control plane specification, §16). */

@@ -1,0 +1,608 @@
+import { expect } from "chai";
+import {
+  Annotations,
+  ConfigurationResource,
+  GatewayClientResource,
+  GatewayServerResource,
+  kubeconfigSecretName,
+  Names,
+  NamespaceOffloadingResource,
+  resourceSliceIdentityName,
+  ResourceSliceResource,
+  TenantResource,
+  VirtualNodeResource,
+  WgGatewayClientTemplateResource,
+  WgGatewayServerTemplateResource,
+} from "../../../agent/api/index.js";
+import {
+  isNotFound,
+  NamespaceResource,
+  RoleBindingResource,
+  SecretResource,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
+import { until } from "../../clusters/support/wait.js";
+import { settableProperties } from "../../unit/provider-resources/properties.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { failureOf, Plugin, type Kept } from "./support/plugin.js";
+import { simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+
+type Side = "consumer" | "provider";
+type Properties = Record<string, unknown>;
+
+/**
+ * What becomes of one property. `create` and `update` are values; a change is carried out in place, by a replacement, or concerns nothing in the
+ * clusters ("none"). `drift` is what somebody does to the live object, by a merge patch, and what a refresh then shows: the property itself, or a line of `drift`. `imported`: what an
+ * import tells of the value that `create` gave: the same, or the value here.
+ */
+interface Row {
+  create: unknown;
+  update: unknown;
+  effect: "update" | "replace";
+  drift?: { side: Side; type: ResourceType; patch: object; shows: "itself" | RegExp };
+  imported: "same" | { is: unknown };
+}
+
+/** An input that is no part of what is in the clusters: an import leaves it at its default. */
+const own = (create: unknown, update: unknown, imported: unknown = undefined): Row => ({
+  create,
+  update,
+  effect: "update",
+  imported: { is: imported },
+});
+
+const onServer = (patch: object, shows: "itself" | RegExp) => ({
+  side: "provider" as const,
+  type: GatewayServerResource,
+  patch: { spec: patch },
+  shows,
+});
+const onClient = (patch: object, shows: "itself" | RegExp) => ({
+  side: "consumer" as const,
+  type: GatewayClientResource,
+  patch: { spec: patch },
+  shows,
+});
+const onNode = (patch: object, shows: "itself" | RegExp) => ({
+  side: "consumer" as const,
+  type: VirtualNodeResource,
+  patch: { spec: patch },
+  shows,
+});
+const onOffloading = (patch: object, shows: "itself" | RegExp) => ({
+  side: "consumer" as const,
+  type: NamespaceOffloadingResource,
+  patch: { spec: patch },
+  shows,
+});
+const marks = (type: ResourceType, side: Side): Record<string, Row> => ({
+  objectLabels: {
+    create: { env: "test" },
+    update: { env: "production" },
+    effect: "update",
+    drift: { side, type, patch: { metadata: { labels: { env: null } } }, shows: /metadata\.labels\.env/ },
+    imported: { is: {} },
+  },
+  objectAnnotations: {
+    create: { note: "one" },
+    update: { note: "two" },
+    effect: "update",
+    drift: {
+      side,
+      type,
+      patch: { metadata: { annotations: { note: "other" } } },
+      shows: /metadata\.annotations\.note/,
+    },
+    imported: { is: {} },
+  },
+});
+
+const TABLE: Record<string, Record<string, Row>> = {
+  NetworkLink: {
+    gatewayServerLocation: { create: "Provider", update: "Consumer", effect: "replace", imported: "same" },
+    "gatewayServer.type": {
+      create: "NodePort",
+      update: "LoadBalancer",
+      effect: "update",
+      drift: onServer({ endpoint: { serviceType: "ClusterIP", nodePort: null } }, "itself"),
+      imported: "same",
+    },
+    "gatewayServer.port": {
+      create: 51000,
+      update: 51001,
+      effect: "update",
+      drift: onServer({ endpoint: { port: 52000 } }, "itself"),
+      imported: "same",
+    },
+    "gatewayServer.nodePort": {
+      create: 31000,
+      update: 31001,
+      effect: "update",
+      drift: onServer({ endpoint: { nodePort: 32000 } }, "itself"),
+      imported: "same",
+    },
+    // For another type of Service than the rest of this table.
+    "gatewayServer.loadBalancerIP": { create: undefined, update: undefined, effect: "update", imported: "same" },
+    "gatewayServer.serviceLabels": {
+      create: { a: "b" },
+      update: { a: "c" },
+      effect: "update",
+      drift: onServer({ serviceLabels: { a: "x" } }, /spec\.serviceLabels\.a/),
+      imported: "same",
+    },
+    "gatewayServer.serviceAnnotations": {
+      create: { a: "b" },
+      update: { a: "c" },
+      effect: "update",
+      drift: onServer({ serviceAnnotations: { a: null } }, /spec\.serviceAnnotations\.a/),
+      imported: "same",
+    },
+    "gatewayServer.templateName": {
+      create: "own-server",
+      update: "wireguard-server",
+      effect: "update",
+      drift: onServer({ serverTemplateRef: { name: "x" } }, /spec\.serverTemplateRef\.name/),
+      imported: "same",
+    },
+    "gatewayServer.templateNamespace": {
+      create: "default",
+      update: "liqo",
+      effect: "update",
+      drift: onServer({ serverTemplateRef: { namespace: "x" } }, /spec\.serverTemplateRef\.namespace/),
+      imported: "same",
+    },
+    "gatewayClient.address": {
+      create: "nat.example.com",
+      update: "203.0.113.7",
+      effect: "update",
+      drift: onClient({ endpoint: { addresses: ["198.51.100.1"] } }, /does not point to the server/),
+      imported: "same",
+    },
+    "gatewayClient.port": {
+      create: 40000,
+      update: 40001,
+      effect: "update",
+      drift: onClient({ endpoint: { port: 40002 } }, /does not point to the server/),
+      imported: "same",
+    },
+    "gatewayClient.templateName": {
+      create: "own-client",
+      update: "wireguard-client",
+      effect: "update",
+      drift: onClient({ clientTemplateRef: { name: "x" } }, /spec\.clientTemplateRef\.name/),
+      imported: "same",
+    },
+    "gatewayClient.templateNamespace": {
+      create: "default",
+      update: "liqo",
+      effect: "update",
+      drift: onClient({ clientTemplateRef: { namespace: "x" } }, /spec\.clientTemplateRef\.namespace/),
+      imported: "same",
+    },
+    mtu: { create: 1400, update: 1380, effect: "update", drift: onServer({ mtu: 1300 }, "itself"), imported: "same" },
+    keyRotationTrigger: own("2026-01", "2026-02"),
+    disableSharingKeys: own(false, true, false),
+    ...marks(ConfigurationResource, "consumer"),
+    forceUnreachable: own(true, false, false),
+  },
+  Authentication: {
+    // In-band needs a network with an address for the proxy: shown by the in-band end-to-end test.
+    inBand: own(false, false, false),
+    proxyURL: {
+      create: "http://proxy.example.com:8118",
+      update: "http://other.example.com:8118",
+      effect: "update",
+      drift: {
+        side: "provider",
+        type: TenantResource,
+        patch: { spec: { proxyURL: "http://x:1" } },
+        shows: /another proxy/,
+      },
+      imported: "same",
+    },
+    tenantCondition: {
+      create: "Active",
+      update: "Cordoned",
+      effect: "update",
+      drift: {
+        side: "provider",
+        type: TenantResource,
+        patch: { spec: { tenantCondition: "Cordoned" } },
+        shows: "itself",
+      },
+      imported: "same",
+    },
+    ...marks(TenantResource, "provider"),
+    forceUnreachable: own(true, false, false),
+  },
+  ResourceSlice: {
+    name: { create: "slice", update: "other", effect: "replace", imported: "same" },
+    class: {
+      create: "gold",
+      update: "silver",
+      effect: "update",
+      drift: slice({ spec: { class: "x" } }),
+      imported: "same",
+    },
+    resources: {
+      create: { cpu: "2" },
+      update: { cpu: "3" },
+      effect: "update",
+      drift: slice({ spec: { resources: { cpu: "9" } } }),
+      imported: "same",
+    },
+    createVirtualNode: {
+      create: true,
+      update: false,
+      effect: "update",
+      drift: slice({ metadata: { annotations: { [Annotations.createVirtualNode]: null } } }),
+      imported: "same",
+    },
+    cordoned: {
+      create: true,
+      update: false,
+      effect: "update",
+      drift: {
+        side: "provider",
+        type: ResourceSliceResource,
+        patch: { metadata: { annotations: { [Annotations.cordon]: null } } },
+        shows: "itself",
+      },
+      imported: "same",
+    },
+    ...marks(ResourceSliceResource, "consumer"),
+    forceUnreachable: own(true, false, false),
+  },
+  VirtualNode: {
+    name: { create: "node", update: "other", effect: "replace", imported: "same" },
+    providerClusterId: { create: "provider", update: "third", effect: "replace", imported: "same" },
+    resourceSliceName: {
+      create: "slice",
+      update: "other",
+      effect: "update",
+      drift: onNode({ kubeconfigSecretRef: { name: "x" } }, /kubeconfigSecretRef\.name/),
+      imported: "same",
+    },
+    // Instead of resourceSliceName.
+    kubeconfigSecretName: { create: undefined, update: undefined, effect: "update", imported: "same" },
+    resources: {
+      create: { cpu: "1" },
+      update: { cpu: "2" },
+      effect: "update",
+      drift: onNode({ resourceQuota: { hard: { cpu: "7" } } }, "itself"),
+      imported: "same",
+    },
+    labels: {
+      create: { zone: "a" },
+      update: { zone: "b" },
+      effect: "update",
+      drift: onNode({ labels: { zone: "x" } }, /spec\.labels\.zone/),
+      imported: "same",
+    },
+    annotations: {
+      create: { note: "a" },
+      update: { note: "b" },
+      effect: "update",
+      drift: onNode({ annotations: { note: null } }, /spec\.annotations\.note/),
+      imported: "same",
+    },
+    taints: {
+      create: [{ key: "x", effect: "NoSchedule" }],
+      update: [{ key: "y", effect: "NoExecute" }],
+      effect: "update",
+      drift: onNode({ taints: [] }, /spec\.taints/),
+      imported: "same",
+    },
+    nodeSelector: {
+      create: { disk: "fast" },
+      update: { disk: "slow" },
+      effect: "update",
+      drift: onNode({ offloadingPatch: { nodeSelector: { disk: "x" } } }, /nodeSelector\.disk/),
+      imported: "same",
+    },
+    storageClasses: {
+      create: ["fast", "slow"],
+      update: ["slow", "fast"],
+      effect: "update",
+      drift: onNode({ storageClasses: [] }, /spec\.storageClasses/),
+      imported: "same",
+    },
+    ingressClasses: {
+      create: ["a", "b"],
+      update: ["b"],
+      effect: "update",
+      drift: onNode({ ingressClasses: [] }, /spec\.ingressClasses/),
+      imported: "same",
+    },
+    loadBalancerClasses: {
+      create: ["a", "b"],
+      update: ["b"],
+      effect: "update",
+      drift: onNode({ loadBalancerClasses: [] }, /spec\.loadBalancerClasses/),
+      imported: "same",
+    },
+    runtimeClassName: {
+      create: "kata",
+      update: "runc",
+      effect: "update",
+      drift: onNode({ offloadingPatch: { runtimeClassName: "x" } }, /runtimeClassName/),
+      imported: "same",
+    },
+    vkOptionsTemplateName: {
+      create: "own",
+      update: "other",
+      effect: "update",
+      drift: onNode({ vkOptionsTemplateRef: { name: "x" } }, /vkOptionsTemplateRef\.name/),
+      imported: "same",
+    },
+    createNode: {
+      create: true,
+      update: false,
+      effect: "update",
+      drift: onNode({ createNode: false }, "itself"),
+      imported: "same",
+    },
+    disableNetworkCheck: {
+      create: true,
+      update: false,
+      effect: "update",
+      drift: onNode({ disableNetworkCheck: false }, "itself"),
+      imported: "same",
+    },
+    ...marks(VirtualNodeResource, "consumer"),
+  },
+  NamespaceOffloading: {
+    namespace: { create: "shop", update: "bank", effect: "replace", imported: "same" },
+    createNamespace: own(true, false, false),
+    namespaceMappingStrategy: {
+      create: "SelectedName",
+      update: "EnforceSameName",
+      effect: "replace",
+      imported: "same",
+    },
+    remoteNamespaceName: { create: "remote-shop", update: "other", effect: "replace", imported: "same" },
+    podOffloadingStrategy: {
+      create: "Remote",
+      update: "Local",
+      effect: "update",
+      drift: onOffloading({ podOffloadingStrategy: "Local" }, "itself"),
+      imported: "same",
+    },
+    clusterSelector: {
+      create: { nodeSelectorTerms: [{ matchExpressions: [{ key: "a", operator: "Exists" }] }] },
+      update: { nodeSelectorTerms: [{ matchExpressions: [{ key: "b", operator: "Exists" }] }] },
+      effect: "update",
+      drift: onOffloading({ clusterSelector: { nodeSelectorTerms: [] } }, "itself"),
+      imported: "same",
+    },
+    ...marks(NamespaceOffloadingResource, "consumer"),
+  },
+  PeeringUser: {
+    consumerClusterId: { create: "someone", update: "other", effect: "replace", imported: "same" },
+    apiServer: own("https://api.example.com", "https://other.example.com"),
+    tlsCompatibilityMode: { create: false, update: true, effect: "replace", imported: "same" },
+    expirationSeconds: own(86_400, 43_200),
+    ...marks(RoleBindingResource, "provider"),
+  },
+};
+
+function slice(patch: object): Row["drift"] {
+  return { side: "consumer", type: ResourceSliceResource, patch, shows: "itself" };
+}
+
+const PAIRS = ["NetworkLink", "Authentication", "ResourceSlice"];
+/** Has a private key that is kept nowhere else. */
+const NOT_IMPORTED = "PeeringUser";
+/** Where clusters are is not in them; contexts are what an import is given. */
+const CLUSTERS = /^(consumer|provider|cluster)$/;
+
+/** Real API servers with simulated agents: each input property when created, changed, replaced, refreshed and imported. */
+describe("every input property", function () {
+  this.timeout(300_000);
+  const servers = {} as Record<Side, ApiServer>;
+  let agents: SimulatedAgents;
+  let plugin: Plugin;
+
+  before(async () => {
+    const controllers = ["certificatesigningrequest-signing-controller"];
+    [servers.consumer, servers.provider] = await Promise.all([
+      startApiServer({ name: "consumer" }),
+      startApiServer({ name: "provider", controllers }),
+    ]);
+    agents = await simulateAgents(
+      { id: "consumer", client: servers.consumer.client, podCIDR: "10.200.0.0/16" },
+      { id: "provider", client: servers.provider.client, podCIDR: "10.201.0.0/16" },
+    );
+    for (const [side, type, name] of [
+      ["provider", WgGatewayServerTemplateResource, "own-server"],
+      ["consumer", WgGatewayClientTemplateResource, "own-client"],
+      ["provider", WgGatewayServerTemplateResource, "wireguard-server"],
+      ["consumer", WgGatewayClientTemplateResource, "wireguard-client"],
+    ] as [Side, ResourceType, string][]) {
+      const { client } = servers[side];
+      const [usual] = (await client.list(type)).items as (KubeObject & { spec: object })[];
+      for (const namespace of ["default", Names.namespace]) {
+        const copy = { metadata: { name, namespace }, spec: usual?.spec } as KubeObject;
+        await client.apply(type, copy, { fieldManager: "test" });
+      }
+    }
+    plugin = await Plugin.start();
+    // Contexts are how an import names clusters.
+    process.env["KUBECONFIG"] = `${servers.consumer.kubeconfigPath}:${servers.provider.kubeconfigPath}`;
+  });
+  const saved = process.env["KUBECONFIG"];
+  after(async () => {
+    if (saved === undefined) delete process.env["KUBECONFIG"];
+    else process.env["KUBECONFIG"] = saved;
+    await plugin?.stop();
+    await agents?.stop();
+    await Promise.all(Object.values(servers).map((server) => server.stop()));
+  });
+
+  it("has a row", () => {
+    const top = settableProperties().filter(
+      ({ owner, path }) => owner in TABLE && !CLUSTERS.test(path) && !path.includes("[") && !/\.key$/.test(path),
+    );
+    const nested = new Set(["gatewayServer", "gatewayClient"]);
+    const wanted = top
+      .filter(({ path }) => !nested.has(path) && !/^(consumer|provider|cluster|clusterSelector)\./.test(path))
+      .map(({ owner, path }) => `${owner} ${path}`);
+    const rows = Object.entries(TABLE).flatMap(([owner, properties]) =>
+      Object.keys(properties).map((path) => `${owner} ${path}`),
+    );
+    expect(rows.sort()).to.deep.equal(wanted.sort());
+  });
+
+  const clustersOf = (type: string): Properties => {
+    if (PAIRS.includes(type)) return { consumer: { context: "consumer" }, provider: { context: "provider" } };
+    return { cluster: { context: type === "PeeringUser" ? "provider" : "consumer" } };
+  };
+  const inputsOf = (type: string, which: "create" | "update", only?: (row: Row) => boolean): Properties => {
+    const inputs = clustersOf(type);
+    for (const [path, row] of Object.entries(TABLE[type] ?? {}))
+      set(inputs, path, only && !only(row) ? row.create : row[which]);
+    return inputs;
+  };
+  const made: Kept[] = [];
+
+  for (const type of Object.keys(TABLE)) {
+    it(`of ${type}: create, refresh without a change, diff of each property`, async () => {
+      if (type === "VirtualNode") await identityOfSlice(servers.consumer);
+      const kept = await plugin.create(type, inputsOf(type, "create"));
+      made.push(kept);
+      const refreshed = await plugin.refresh(kept);
+      expect(refreshed?.inputs).to.deep.equal(kept.inputs);
+      expect(refreshed?.state["drift"]).to.deep.equal([]);
+      expect(await plugin.diff(kept, inputsOf(type, "create"))).to.deep.equal({});
+      for (const [path, { create, update, effect }] of Object.entries(TABLE[type] ?? {})) {
+        if (update === create) continue;
+        const changed = inputsOf(type, "create");
+        set(changed, path, update);
+        // One rules out the other.
+        if (path === "namespaceMappingStrategy") delete changed["remoteNamespaceName"];
+        if (path === "gatewayServer.type") set(changed, "gatewayServer.nodePort", undefined);
+        const kinds = Object.entries(await plugin.diff(kept, changed));
+        const mine = kinds.filter(
+          ([where]) => where === path || where.startsWith(`${path}.`) || where.startsWith(`${path}[`),
+        );
+        expect(mine, `${type} ${path}`).to.not.deep.equal([]);
+        for (const [, kind] of mine)
+          expect(kind.endsWith("-replace"), `${type} ${path}`).to.equal(effect === "replace");
+      }
+    });
+
+    it(`of ${type}: import tells it, and a preview then shows no change`, async () => {
+      const kept = made.find((one) => one.type === type);
+      const contexts = PAIRS.includes(type) ? "consumer,provider" : "consumer";
+      const id = `${kept?.id}@${contexts}`;
+      if (type === NOT_IMPORTED) {
+        expect((await failureOf(plugin.import(type, id))).message).to.contain("cannot be imported");
+        return;
+      }
+      const imported = await plugin.import(type, id);
+      expect(imported?.id).to.equal(kept?.id);
+      for (const [path, row] of Object.entries(TABLE[type] ?? {})) {
+        const wanted = row.imported === "same" ? row.create : row.imported.is;
+        expect(get(imported?.inputs, path), `${type} ${path}`).to.deep.equal(wanted);
+      }
+      expect(await plugin.diff(imported!, imported!.inputs)).to.deep.equal({});
+      expect(imported?.state["drift"]).to.deep.equal([]);
+    });
+
+    it(`of ${type}: a refresh finds its drift, and the next update repairs it`, async () => {
+      let kept = made.find((one) => one.type === type) as Kept;
+      for (const [path, { drift, create }] of Object.entries(TABLE[type] ?? {})) {
+        if (!drift) continue;
+        const { client } = servers[drift.side];
+        const target = await objectOf(client, drift.type, kept);
+        await client.mergePatch(drift.type, target, drift.patch, { fieldManager: "somebody" });
+        const found = await plugin.refresh(kept);
+        const lines = (found?.state["drift"] as string[] | undefined)?.join("\n") ?? "";
+        if (drift.shows === "itself") expect(get(found?.inputs, path), `${type} ${path}`).to.not.deep.equal(create);
+        else expect(lines, `${type} ${path}`).to.match(drift.shows);
+        const inputs = inputsOf(type, "create");
+        expect(await plugin.diff(found!, inputs), `${type} ${path}`).to.not.deep.equal({});
+        kept = await plugin.update(found!, inputs);
+        const repaired = await plugin.refresh(kept);
+        expect(repaired?.state["drift"], `${type} ${path}`).to.deep.equal([]);
+        expect(get(repaired?.inputs, path), `${type} ${path}`).to.deep.equal(create);
+      }
+    });
+
+    it(`of ${type}: all that changes in place changes together, and shows after a refresh`, async () => {
+      const kept = made.find((one) => one.type === type) as Kept;
+      const inputs = inputsOf(type, "update", (row) => row.effect === "update");
+      if (type === "NetworkLink") set(inputs, "gatewayServer.nodePort", 31_001);
+      // Keys that are not exchanged would leave the change of the others unseen.
+      if (type === "NetworkLink") inputs["disableSharingKeys"] = false;
+      if (type === "VirtualNode") inputs["resourceSliceName"] = "slice";
+      const updated = await plugin.update(kept, inputs);
+      const refreshed = await plugin.refresh(updated);
+      expect(refreshed?.inputs).to.deep.equal(updated.inputs);
+      expect(refreshed?.state["drift"]).to.deep.equal([]);
+      made.splice(made.indexOf(kept), 1, updated);
+    });
+  }
+
+  it("of everything goes with its resource", async () => {
+    for (const name of ["slice", "other"]) await servers.consumer.client.delete(SecretResource, identitySecret(name));
+    for (const kept of [...made].reverse()) {
+      await plugin.delete(kept);
+      // What an agent collects goes a moment later.
+      await until(`the end of ${kept.type}`, 20_000, async () => ((await plugin.refresh(kept)) ? undefined : true));
+    }
+  });
+});
+
+/** The live object that a resource is about. */
+async function objectOf(
+  client: ApiServer["client"],
+  type: ResourceType,
+  { id }: Kept,
+): Promise<{ name: string; namespace?: string }> {
+  const { items } = await client.list(type).catch((error: unknown) => {
+    if (isNotFound(error)) return { items: [] as KubeObject[] };
+    throw error;
+  });
+  const last = id.split("/").at(-1);
+  const ofTest = items.filter(
+    ({ metadata }) =>
+      metadata?.managedFields?.some(({ manager }) => manager?.startsWith("pulumi-liqo")) ||
+      metadata?.labels?.["liqo.io/replicated"],
+  );
+  const chosen = ofTest.find(({ metadata }) => metadata?.name === last || metadata?.namespace === last) ?? ofTest[0];
+  if (!chosen) throw new Error(`there is no ${type.kind}`);
+  return { name: chosen.metadata?.name ?? "", namespace: chosen.metadata?.namespace };
+}
+
+function identitySecret(slice: string): { name: string; namespace: string } {
+  return { name: kubeconfigSecretName(resourceSliceIdentityName(slice)), namespace: "liqo-tenant-provider" };
+}
+
+/** What the agent would have made of the accepted slice. */
+async function identityOfSlice({ client }: ApiServer): Promise<void> {
+  for (const slice of ["slice", "other"]) {
+    await client.apply(
+      SecretResource,
+      {
+        metadata: identitySecret(slice),
+        data: { kubeconfig: "eA==" },
+      },
+      { fieldManager: "test" },
+    );
+  }
+  await client.apply(NamespaceResource, { metadata: { name: "bank" } }, { fieldManager: "test" });
+}
+
+function set(inputs: Properties, path: string, value: unknown): void {
+  const parts = path.split(".");
+  const leaf = parts.pop() ?? "";
+  const holder = parts.reduce<Properties>((inner, part) => (inner[part] ??= {}) as Properties, inputs);
+  if (value === undefined) delete holder[leaf];
+  else holder[leaf] = value;
+}
+
+function get(inputs: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((inner, part) => (inner as Properties | undefined)?.[part], inputs);
+}
