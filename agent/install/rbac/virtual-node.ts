@@ -17,6 +17,9 @@ export const VIRTUAL_KUBELET_LOCAL_RULES: PolicyRule[] = [
   { apiGroups: [""], resources: ["configmaps", "secrets", "services"], verbs: READ },
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: READ },
   { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: READ },
+  // Where the provider has published them is noted on them.
+  { apiGroups: [""], resources: ["services"], verbs: ["patch"] },
+  { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["patch"] },
   // Claims whose data is with the provider: reflected, given back to the scheduler, told their size; and their volumes, which the controller deletes.
   { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: [...READ, "patch"] },
   { apiGroups: [""], resources: ["persistentvolumeclaims/status"], verbs: ["patch"] },

@@ -1,5 +1,6 @@
 import type { Ingress, IngressSpec } from "kubernetes-types/networking/v1";
 import { IngressResource } from "../../runtime/index.js";
+import { publishedAddresses, tellAddresses } from "./published-address.js";
 import type { ReflectedKind } from "./reflected-kind.js";
 import { isReflectable } from "./reflected-metadata.js";
 
@@ -14,6 +15,9 @@ export const ingressKind: ReflectedKind<Ingress, Ingress> = {
   metadata: ({ annotations }) => {
     delete annotations[CLASS_ANNOTATION];
   },
+  keepsWhole: true,
+  reflected: (ingress, copy, scope) => tellAddresses(IngressResource, ingress, publishedAddresses(copy), scope),
+  withdrawn: (ingress, scope) => tellAddresses(IngressResource, ingress, undefined, scope),
   forge: (ingress, { context }) => ({ spec: remoteIngressSpec(ingress, context.state.ingressClass) }),
 };
 

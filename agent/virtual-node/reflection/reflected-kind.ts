@@ -30,6 +30,8 @@ export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
   metadata?(metadata: { labels: Record<string, string>; annotations: Record<string, string> }, object: L): void;
   /** What remains to be done in the consumer's cluster once the copy is as it should be. */
   reflected?(object: L, copy: R, scope: ReflectionScope): Promise<void>;
+  /** What remains to be done there once the copy has been told to go, though its original stays. */
+  withdrawn?(object: L, scope: ReflectionScope): Promise<void>;
   /** Whether copies are kept as a whole: by default their metadata is enough. */
   keepsWhole?: boolean;
   /** Default: the same name. */

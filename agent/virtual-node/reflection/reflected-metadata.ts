@@ -36,6 +36,8 @@ export function reflectedMetadata(
     metadata?.annotations,
     new Set([...(patch.annotationsNotReflected ?? []), ...NEVER_REFLECTED]),
   );
+  for (const key of Object.keys(annotations))
+    if (key.startsWith(Annotations.publishedAtPrefix)) delete annotations[key];
   return { labels: { ...labels, ...reflectionLabels(reflection) }, annotations };
 }
 

@@ -115,6 +115,7 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     if (!present || isDeleting(present)) return;
     if (object) this.context.recorder.normal(this.kind.local, object, "ReflectionDisabled", "not reflected any more");
     await this.remove(present);
+    if (object) await this.kind.withdrawn?.(object, entry.scope);
   }
 
   private async accepts(object: L, scope: ReflectionScope, present: R | undefined): Promise<Verdict> {

@@ -1,6 +1,7 @@
 import type { Service, ServicePort, ServiceSpec } from "kubernetes-types/core/v1";
 import { Annotations } from "../../api/index.js";
 import { ServiceResource } from "../../runtime/index.js";
+import { publishedAddresses, tellAddresses } from "./published-address.js";
 import type { ReflectedKind } from "./reflected-kind.js";
 import { isReflectable, isSet } from "./reflected-metadata.js";
 
@@ -25,6 +26,9 @@ export const serviceKind: ReflectedKind<Service, Service> = {
   local: ServiceResource,
   remote: ServiceResource,
   accepts: (service, { policy }) => !isApiServer(service) && isReflectable(service.metadata?.annotations, policy),
+  keepsWhole: true,
+  reflected: (service, copy, scope) => tellAddresses(ServiceResource, service, publishedAddresses(copy), scope),
+  withdrawn: (service, scope) => tellAddresses(ServiceResource, service, undefined, scope),
   forge: (service, { context }) => ({ spec: remoteServiceSpec(service, context.state.loadBalancerClass) }),
 };
 

@@ -14,6 +14,7 @@ import {
   ConfigMapResource,
   EndpointSliceResource,
   EventResource,
+  IngressResource,
   LeaseResource,
   NodeResource,
   PodResource,
@@ -422,6 +423,36 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, SecretResource, remote("password"));
     await consumer.delete(ServiceResource, local("web"));
     await vanishes(provider, ServiceResource, remote("web"));
+  });
+
+  it("notes on Services and Ingresses where the provider has published them", async () => {
+    const spec = { type: "LoadBalancer", selector: { app: "shop" }, ports: [{ port: 80 }] };
+    await consumer.create(ServiceResource, { metadata: local("public"), spec });
+    const defaultBackend = { service: { name: "public", port: { number: 80 } } };
+    await consumer.create(IngressResource, { metadata: local("public"), spec: { defaultBackend } });
+    const at = (ingress: object[]): object => ({ status: { loadBalancer: { ingress } } });
+    const status = { subresource: "status" } as const;
+    await appears(provider, ServiceResource, remote("public"));
+    await provider.mergePatch(
+      ServiceResource,
+      remote("public"),
+      at([{ ip: "203.0.113.9" }, { hostname: "lb.example" }]),
+      status,
+    );
+    await appears(provider, IngressResource, remote("public"));
+    await provider.mergePatch(IngressResource, remote("public"), at([{ ip: "203.0.113.7" }]), status);
+    const key = "published-at.offloading.liqo.io/provider";
+    const noted = (value: string | undefined) => (object: KubeObject) => object.metadata?.annotations?.[key] === value;
+    await appears(consumer, ServiceResource, local("public"), noted("203.0.113.9,lb.example"));
+    await appears(consumer, IngressResource, local("public"), noted("203.0.113.7"));
+    await appears(provider, ServiceResource, remote("public"), noted(undefined));
+
+    await provider.mergePatch(IngressResource, remote("public"), at([]), status);
+    await appears(consumer, IngressResource, local("public"), noted(undefined));
+    const skip = { metadata: { annotations: { "liqo.io/skip-reflection": "true" } } };
+    await consumer.mergePatch(ServiceResource, local("public"), skip);
+    await vanishes(provider, ServiceResource, remote("public"));
+    await appears(consumer, ServiceResource, local("public"), noted(undefined));
   });
 
   it("reflects endpoints that the provider does not have itself", async () => {
