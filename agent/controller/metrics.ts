@@ -1,4 +1,5 @@
 import type { ForeignCluster } from "../api/index.js";
+import { isGoodState } from "../api/module-state.js";
 import type { Metric, Sample } from "../runtime/metrics.js";
 
 /** What is counted of a controller's work. */
@@ -15,9 +16,6 @@ export interface ControllerSources {
   controllers: () => Iterable<ControllerFigures>;
   foreignClusters: () => Iterable<ForeignCluster>;
 }
-
-/** Conditions that say that all is well (API specification, ForeignCluster). */
-const GOOD: readonly string[] = ["Ready", "Established", "None"];
 
 /** The controller's figures for Prometheus: its own work, and every peer's state. */
 export function controllerMetrics({ isLeader, controllers, foreignClusters }: ControllerSources): Metric[] {
@@ -69,6 +67,6 @@ function moduleSamples({ spec, status }: ForeignCluster): Sample[] {
     .filter(([, module]) => module?.enabled)
     .map(([module, { conditions = [] }]) => ({
       labels: { cluster_id: spec.clusterID ?? "", module },
-      value: conditions.every((condition) => GOOD.includes(condition.status ?? "None")) ? 1 : 0,
+      value: conditions.every((condition) => isGoodState(condition.status)) ? 1 : 0,
     }));
 }

@@ -1,19 +1,18 @@
 import type { ForeignClusterModule } from "../../agent/api/index.js";
+import { isGoodState } from "../../agent/api/module-state.js";
 
 /** As Liqo's `info` calls a module's state. */
 export type Health = "Healthy" | "Unhealthy" | "Disabled";
 
-const GOOD = new Set(["Ready", "Established", "None"]);
-
 export function moduleHealth(module: ForeignClusterModule | undefined): Health {
   if (!module?.enabled) return "Disabled";
-  return module.conditions?.every(({ status }) => GOOD.has(status ?? "None")) ? "Healthy" : "Unhealthy";
+  return module.conditions?.every(({ status }) => isGoodState(status)) ? "Healthy" : "Unhealthy";
 }
 
 /** What the module's conditions complain about, in their own words. */
 export function moduleAlerts(module: ForeignClusterModule | undefined): string[] {
   if (!module?.enabled) return [];
   return (module.conditions ?? [])
-    .filter(({ status }) => !GOOD.has(status ?? "None"))
+    .filter(({ status }) => !isGoodState(status))
     .map(({ type, status, message }) => `${type}: ${[status, message].filter(Boolean).join(", ")}`);
 }
