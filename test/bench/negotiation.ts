@@ -1,8 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Deployment } from "kubernetes-types/apps/v1";
-import { Annotations, ResourceSliceResource, VirtualNodeResource } from "../../agent/api/index.js";
-import { DeploymentResource, Informer, NodeResource, keyOf } from "../../agent/runtime/index.js";
+import {
+  Annotations,
+  ForeignClusterResource,
+  ResourceSliceResource,
+  VirtualNodeResource,
+} from "../../agent/api/index.js";
+import { DeploymentResource, Informer, NodeResource, findCondition, keyOf } from "../../agent/runtime/index.js";
 import {
   authenticate,
   makeTenantNamespaces,
@@ -16,6 +21,7 @@ import {
 import { startApiServer, type ApiServer } from "../integration/support/api-server.js";
 import { ControllerProcess } from "../integration/support/controller-process.js";
 import { freePorts, startProgram, type Program } from "../integration/support/programs.js";
+import { startRelay } from "../integration/support/relay.js";
 import { REPOSITORY } from "../support/lab.js";
 import { timed } from "./pulumi-commands.js";
 import { atMost, median, type Result } from "./result.js";
@@ -33,9 +39,11 @@ export async function benchNegotiation(folder: string): Promise<Result[]> {
     ["consumer", "provider"].map((name) => startApiServer({ name, controllers: CONTROLLERS })),
   );
   const [one, other] = servers as [ApiServer, ApiServer];
+  const relay = await startRelay(() => other.url);
+  const url = `https://127.0.0.1:${relay.port}`;
   const controllers = [
     await ControllerProcess.install(one, { clusterId: "consumer", folder }),
-    await ControllerProcess.install(other, { clusterId: "provider", folder }),
+    await ControllerProcess.install(other, { clusterId: "provider", folder, url }),
   ];
   const virtualNodes = new VirtualNodeProcesses(one, folder);
   const [consumer, provider] = [
@@ -50,15 +58,25 @@ export async function benchNegotiation(folder: string): Promise<Result[]> {
       seconds.change.push(await timed(() => change(consumer, provider, "3")));
       seconds.unpeering.push(await timed(() => leave(consumer, provider)));
     }
+    // Last: the provider's own controller is cut off, too, and does not recover as soon.
+    await peer(consumer, provider);
+    await status(consumer, provider, "Established");
+    relay.freeze();
+    const lost = await timed(() => status(consumer, provider, "Error"));
+    relay.thaw();
+    const back = await timed(() => status(consumer, provider, "Established"));
     return [
       atMost("handshake to accepted slice and Ready node", median(seconds.peering), "s", 2.5),
       atMost("change of a slice to the node's allocatable", median(seconds.change), "s", 1),
       atMost("unpeering", median(seconds.unpeering), "s", 1.5),
+      atMost("status of a provider that falls silent", lost, "s", 5),
+      atMost("status of a provider that is back", back, "s", 5),
     ];
   } finally {
     await virtualNodes.stop();
     for (const controller of controllers) await controller.stop();
     for (const server of servers) await server.stop();
+    relay.close();
   }
 }
 
@@ -90,6 +108,16 @@ async function leave(consumer: Peer, provider: Peer): Promise<void> {
   await consumer.client.delete(VirtualNodeResource, sliceID(provider));
   await waitUntilGone(consumer.client, VirtualNodeResource, sliceID(provider));
   await unpeer(consumer, provider);
+}
+
+async function status(consumer: Peer, provider: Peer, wanted: string): Promise<void> {
+  await waitForObject(
+    consumer.client,
+    ForeignClusterResource,
+    { name: provider.id },
+    wanted,
+    (foreign) => findCondition(foreign.status?.conditions, "APIServerStatus")?.status === wanted,
+  );
 }
 
 /** Starts and ends what a kubelet would: the process of each virtual node's Deployment. */
