@@ -12,15 +12,21 @@ import { Controller, findCondition, isDeleting, keyOf, ownerReference, splitKey 
 import type { DeepPartial } from "../../runtime/index.js";
 import type { ControllerContext } from "../context.js";
 import { FIELD_MANAGER } from "./field-manager.js";
+import { offeredLabels } from "./offered-labels.js";
+
+/** An event's message has its limit, and the keys are a stranger's. */
+const NAMED_LABELS_LENGTH = 500;
 
 /**
  * Watches ResourceSlices, their Identities and VirtualNodes. Owns the VirtualNode of each accepted source slice that asks for one: what the
  * provider granted is applied to it at once, what others set in it stays (control plane specification, §11).
  */
-export function virtualNodeCreator({ client, informers, logger }: ControllerContext): Controller {
+export function virtualNodeCreator(context: ControllerContext): Controller {
+  const { client, informers, logger } = context;
   const slices = informers.for(ResourceSliceResource);
   const identities = informers.for(IdentityResource);
   const virtualNodes = informers.for(VirtualNodeResource);
+  const events = context.recorder("virtual-node-creator");
 
   async function reconcile(key: string): Promise<void> {
     const slice = slices.get(key);
@@ -32,8 +38,20 @@ export function virtualNodeCreator({ client, informers, logger }: ControllerCont
     const present = virtualNodes.get(key);
     // One that is being deleted drains first; its end brings us here again.
     if (!identity?.status?.kubeconfigSecretRef?.name || (present && isDeleting(present))) return;
+    tellOfRefusedLabels(slice);
     const desired = virtualNodeOf(slice, identity);
     virtualNodes.observe(await client.apply(VirtualNodeResource, desired, { fieldManager: FIELD_MANAGER }));
+  }
+
+  function tellOfRefusedLabels(slice: ResourceSlice): void {
+    const { refused } = offeredLabels(slice.status?.nodeLabels);
+    if (refused.length === 0) return;
+    const keys = refused
+      .map((key) => JSON.stringify(key))
+      .join(", ")
+      .slice(0, NAMED_LABELS_LENGTH);
+    const message = `status.nodeLabels: left out, as no provider may set them on a node here: ${keys}`;
+    events.warning(ResourceSliceResource, slice, "LabelsRefused", message);
   }
 
   return new Controller({ name: "virtual-node-creator", reconcile, logger })
@@ -76,7 +94,7 @@ export function virtualNodeOf(slice: ResourceSlice, identity: Identity): DeepPar
       clusterID,
       kubeconfigSecretRef: { name: identity.status?.kubeconfigSecretRef?.name },
       resourceQuota: { hard: status.resources ?? {} },
-      labels: { ...status.nodeLabels, [Labels.remoteClusterID]: clusterID },
+      labels: { ...offeredLabels(status.nodeLabels).accepted, [Labels.remoteClusterID]: clusterID },
       storageClasses: status.storageClasses ?? [],
       ingressClasses: status.ingressClasses ?? [],
       loadBalancerClasses: status.loadBalancerClasses ?? [],

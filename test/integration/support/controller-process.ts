@@ -68,6 +68,11 @@ export class ControllerProcess {
     return this.program.pid ?? 0;
   }
 
+  /** Why it does not run any more, if so. */
+  get failure(): string | undefined {
+    return this.program.failure();
+  }
+
   /** Kills it without a word, as a node that fails does, and starts it anew. */
   async killAndRestart(): Promise<void> {
     await this.program.stop();
