@@ -52,7 +52,7 @@ namespace Pulumi.Liqo
         public Output<string> ClusterId { get; private set; } = null!;
 
         /// <summary>
-        /// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        /// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         /// </summary>
         [Output("clusterLabels")]
         public Output<ImmutableDictionary<string, string>> ClusterLabels { get; private set; } = null!;
@@ -304,7 +304,7 @@ namespace Pulumi.Liqo
         private InputMap<string>? _clusterLabels;
 
         /// <summary>
-        /// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        /// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         /// </summary>
         public InputMap<string> ClusterLabels
         {

@@ -62,7 +62,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly clusterId: pulumi.Output<string>;
     /**
-     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
      */
     declare public readonly clusterLabels: pulumi.Output<{[key: string]: string}>;
     /**
@@ -286,7 +286,7 @@ export interface AgentArgs {
      */
     clusterId: pulumi.Input<string>;
     /**
-     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
      */
     clusterLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**

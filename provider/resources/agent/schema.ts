@@ -51,7 +51,7 @@ export const agentInputs = z.object({
   }),
   clusterLabels: strings.default({}).meta({
     description:
-      "Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.",
+      "Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.",
   }),
   networkingEnabled: z
     .boolean()

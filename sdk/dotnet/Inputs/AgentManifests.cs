@@ -46,7 +46,7 @@ namespace Pulumi.Liqo.Inputs
         private Dictionary<string, string>? _clusterLabels;
 
         /// <summary>
-        /// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        /// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         /// </summary>
         public Dictionary<string, string> ClusterLabels
         {

@@ -28,7 +28,7 @@ type Agent struct {
 	Cluster ClusterPtrOutput `pulumi:"cluster"`
 	// The cluster's ID among its peers.
 	ClusterId pulumi.StringOutput `pulumi:"clusterId"`
-	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 	ClusterLabels pulumi.StringMapOutput `pulumi:"clusterLabels"`
 	// What offloaded pods must state. Default: None.
 	DefaultLimitsEnforcement LimitsEnforcementOutput `pulumi:"defaultLimitsEnforcement"`
@@ -184,7 +184,7 @@ type agentArgs struct {
 	Cluster *Cluster `pulumi:"cluster"`
 	// The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.
 	ClusterId string `pulumi:"clusterId"`
-	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 	ClusterLabels map[string]string `pulumi:"clusterLabels"`
 	// What offloaded pods must state. Default: None.
 	DefaultLimitsEnforcement *LimitsEnforcement `pulumi:"defaultLimitsEnforcement"`
@@ -252,7 +252,7 @@ type AgentArgs struct {
 	Cluster ClusterPtrInput
 	// The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.
 	ClusterId pulumi.StringInput
-	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 	ClusterLabels pulumi.StringMapInput
 	// What offloaded pods must state. Default: None.
 	DefaultLimitsEnforcement LimitsEnforcementPtrInput
@@ -423,7 +423,7 @@ func (o AgentOutput) ClusterId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringOutput { return v.ClusterId }).(pulumi.StringOutput)
 }
 
-// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 func (o AgentOutput) ClusterLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringMapOutput { return v.ClusterLabels }).(pulumi.StringMapOutput)
 }

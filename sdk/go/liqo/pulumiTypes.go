@@ -22,7 +22,7 @@ type AgentManifests struct {
 	ApiServerCA *string `pulumi:"apiServerCA"`
 	// Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
 	ApiServerProxy *bool `pulumi:"apiServerProxy"`
-	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 	ClusterLabels map[string]string `pulumi:"clusterLabels"`
 	// What offloaded pods must state. Default: None.
 	DefaultLimitsEnforcement *LimitsEnforcement `pulumi:"defaultLimitsEnforcement"`
@@ -159,7 +159,7 @@ type AgentManifestsArgs struct {
 	ApiServerCA pulumi.StringPtrInput `pulumi:"apiServerCA"`
 	// Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
 	ApiServerProxy pulumi.BoolPtrInput `pulumi:"apiServerProxy"`
-	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+	// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 	ClusterLabels pulumi.StringMapInput `pulumi:"clusterLabels"`
 	// What offloaded pods must state. Default: None.
 	DefaultLimitsEnforcement LimitsEnforcementPtrInput `pulumi:"defaultLimitsEnforcement"`
@@ -358,7 +358,7 @@ func (o AgentManifestsOutput) ApiServerProxy() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *bool { return v.ApiServerProxy }).(pulumi.BoolPtrOutput)
 }
 
-// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 func (o AgentManifestsOutput) ClusterLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v AgentManifests) map[string]string { return v.ClusterLabels }).(pulumi.StringMapOutput)
 }
@@ -547,7 +547,7 @@ func (o AgentManifestsPtrOutput) ApiServerProxy() pulumi.BoolPtrOutput {
 	}).(pulumi.BoolPtrOutput)
 }
 
-// Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+// Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
 func (o AgentManifestsPtrOutput) ClusterLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *AgentManifests) map[string]string {
 		if v == nil {

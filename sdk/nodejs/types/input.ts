@@ -26,7 +26,7 @@ export interface AgentManifests {
      */
     apiServerProxy?: boolean;
     /**
-     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
      */
     clusterLabels?: {[key: string]: string};
     /**
@@ -167,7 +167,7 @@ export interface AgentManifestsArgs {
      */
     apiServerProxy?: pulumi.Input<boolean>;
     /**
-     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
      */
     clusterLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**

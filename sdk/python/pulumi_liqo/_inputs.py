@@ -92,7 +92,7 @@ if not MYPY:
         """
         cluster_labels: NotRequired[Mapping[str, _builtins.str]]
         """
-        Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         """
         default_limits_enforcement: NotRequired['LimitsEnforcement']
         """
@@ -230,7 +230,7 @@ class AgentManifests:
         :param _builtins.str api_server_address: Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
         :param _builtins.str api_server_ca: Base64 of the CA that other clusters check it with. Default: the cluster's own.
         :param _builtins.bool api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
-        :param Mapping[str, _builtins.str] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        :param Mapping[str, _builtins.str] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param 'LimitsEnforcement' default_limits_enforcement: What offloaded pods must state. Default: None.
         :param Mapping[str, _builtins.str] default_node_resources: What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
         :param _builtins.str external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
@@ -395,7 +395,7 @@ class AgentManifests:
     @pulumi.getter(name="clusterLabels")
     def cluster_labels(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         """
         return pulumi.get(self, "cluster_labels")
 

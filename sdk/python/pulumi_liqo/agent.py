@@ -62,7 +62,7 @@ class AgentArgs:
         :param pulumi.Input[_builtins.str] api_server_ca: Base64 of the CA that other clusters check it with. Default: the cluster's own.
         :param pulumi.Input[_builtins.bool] api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
         :param pulumi.Input['ClusterArgs'] cluster: The cluster to install the agent in.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param pulumi.Input['LimitsEnforcement'] default_limits_enforcement: What offloaded pods must state. Default: None.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] default_node_resources: What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
         :param pulumi.Input[_builtins.str] external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
@@ -259,7 +259,7 @@ class AgentArgs:
     @pulumi.getter(name="clusterLabels")
     def cluster_labels(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         """
         return pulumi.get(self, "cluster_labels")
 
@@ -618,7 +618,7 @@ class Agent(pulumi.CustomResource):
         :param pulumi.Input[_builtins.bool] api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The cluster to install the agent in.
         :param pulumi.Input[_builtins.str] cluster_id: The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param pulumi.Input['LimitsEnforcement'] default_limits_enforcement: What offloaded pods must state. Default: None.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] default_node_resources: What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
         :param pulumi.Input[_builtins.str] external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
@@ -884,7 +884,7 @@ class Agent(pulumi.CustomResource):
     @pulumi.getter(name="clusterLabels")
     def cluster_labels(self) -> pulumi.Output[Mapping[str, _builtins.str]]:
         """
-        Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+        Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         """
         return pulumi.get(self, "cluster_labels")
 

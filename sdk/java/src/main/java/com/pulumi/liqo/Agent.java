@@ -111,14 +111,14 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.clusterId;
     }
     /**
-     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
      * 
      */
     @Export(name="clusterLabels", refs={Map.class,String.class}, tree="[0,1,1]")
     private Output<Map<String,String>> clusterLabels;
 
     /**
-     * @return Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * @return Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
      * 
      */
     public Output<Map<String,String>> clusterLabels() {

@@ -82,14 +82,14 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
      * 
      */
     @Import(name="clusterLabels")
     private @Nullable Map<String,String> clusterLabels;
 
     /**
-     * @return Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * @return Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
      * 
      */
     public Optional<Map<String,String>> clusterLabels() {
@@ -553,7 +553,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param clusterLabels Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+         * @param clusterLabels Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
          * 
          * @return builder
          * 

@@ -83,14 +83,14 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
      * 
      */
     @Import(name="clusterLabels")
     private @Nullable Output<Map<String,String>> clusterLabels;
 
     /**
-     * @return Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+     * @return Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> clusterLabels() {
@@ -594,7 +594,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param clusterLabels Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+         * @param clusterLabels Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
          * 
          * @return builder
          * 
@@ -605,7 +605,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param clusterLabels Labels of this cluster, such as its region and provider; virtual nodes of it carry them. Default: none.
+         * @param clusterLabels Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer&#39;s cluster goes (docs/security.md). Default: none.
          * 
          * @return builder
          * 
