@@ -130,13 +130,23 @@ describe("test clusters, local backend", function () {
   }
 
   function duplicates(): string[] {
-    const lines = ownProcesses().map(({ pid }) => environmentMark(pid));
+    const processes = ownProcesses();
+    const pids = new Set(processes.map(({ pid }) => pid));
+    // What a program runs itself, as kube-proxy does nft, inherits its environment.
+    const started = processes.filter(({ pid }) => !pids.has(parentOf(pid)));
+    const lines = started.map(({ pid }) => environmentMark(pid));
     return lines.filter((line, index) => lines.indexOf(line) !== index);
   }
 });
 
 function commandLine(pid: number): string {
   return identify(pid) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "";
+}
+
+/** 0 for one that has ended meanwhile. */
+function parentOf(pid: number): number {
+  const status = identify(pid) ? readFileSync(`/proc/${pid}/status`, "utf8") : "";
+  return Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
 }
 
 function environmentMark(pid: number): string {
