@@ -6,7 +6,10 @@ class CountingReporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     runner.once("end", () => {
-      const { passes, failures, pending } = runner.stats;
+      const { passes, failures } = runner.stats;
+      // In suites that stop at a failure, mocha passes over what follows, whichever suite had failed, without a word.
+      const pending = Math.max(runner.stats.pending, (runner.total ?? 0) - passes - failures);
+      if (pending > runner.stats.pending) console.log(`  ${pending - runner.stats.pending} not run after a failure\n`);
       if (process.env.COUNTS_FILE)
         writeFileSync(process.env.COUNTS_FILE, JSON.stringify({ passes, failures, pending }));
     });
