@@ -70,6 +70,8 @@ export class PeerLine {
   }
 
   private tick(): void {
+    // Its end is told a moment later.
+    if (this.session.destroyed) return;
     const lateMs = Date.now() - this.tickAt - PING_MS;
     this.tickAt = Date.now();
     // It was this process that stood still: what has arrived meanwhile is not read yet.
