@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Plugin } from "esbuild";
@@ -24,6 +24,8 @@ const COMMON: BuildOptions = {
   plugins: [slimKubernetesClient, slimZod],
 };
 
+const EXECUTABLE = 0o755;
+
 /** The agent's roles; each is started by `agent/ROLE/main.ts`. */
 const AGENT_ROLES = ["controller", "fabric", "gateway", "proxy", "virtual-node"] as const;
 
@@ -39,12 +41,32 @@ const rolesApart: Plugin = {
   },
 };
 
+/**
+ * Writes what differs from what is there, each file in one step: processes that start meanwhile, and builds under way at the
+ * same time, see whole files.
+ */
+async function bundle(options: BuildOptions, mode = 0o644): Promise<void> {
+  const { outputFiles } = await build({ ...COMMON, ...options, write: false });
+  await Promise.all(outputFiles.map(({ path: file, contents }) => writeChanged(file, contents, mode)));
+}
+
+async function writeChanged(file: string, contents: Uint8Array, mode: number): Promise<void> {
+  const present = await readFile(file).catch(() => undefined);
+  if (present?.equals(contents)) return;
+  await mkdir(path.dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}.tmp`;
+  await writeFile(temporary, contents, { mode });
+  await rename(temporary, file);
+}
+
+const writePackage = (folder: string): Promise<void> =>
+  writeChanged(path.join(folder, "package.json"), Buffer.from('{ "type": "commonjs" }\n'), 0o644);
+
 /** Bundles the agent, into one file for what starts it and one for each role. Returns their paths. */
 export async function buildAgentBundle(): Promise<string[]> {
   const outdir = path.join(root, "dist", "agent");
   const roles = AGENT_ROLES.map((role) => [role, `agent/${role}/main.ts`] as const);
-  await build({
-    ...COMMON,
+  await bundle({
     entryPoints: { agent: "agent/main.ts", ...Object.fromEntries(roles) },
     outdir,
     outExtension: { ".js": ".cjs" },
@@ -58,9 +80,7 @@ export async function buildAgentBundle(): Promise<string[]> {
 /** Bundles the provider and puts the executable that the engine starts beside it; returns the folder that Pulumi.yaml names. */
 export async function buildProvider(): Promise<string> {
   const folder = path.join(root, "dist", "provider");
-  await mkdir(folder, { recursive: true });
-  await build({
-    ...COMMON,
+  await bundle({
     entryPoints: ["provider/main.ts"],
     outfile: path.join(folder, "provider.cjs"),
     external: ["typescript", "ts-node"],
@@ -87,15 +107,14 @@ async function buildLauncher(folder: string): Promise<void> {
     if (entry.endsWith(".cache") && !entry.includes(digest)) await rm(path.join(folder, entry));
   }
   const executable = path.join(folder, "pulumi-resource-liqo");
-  await build({
-    ...COMMON,
+  const options = {
     entryPoints: ["provider/launcher.ts"],
     outfile: executable,
     banner: { js: LAUNCHER_BANNER },
     define: { BUNDLE_DIGEST: JSON.stringify(digest) },
-  });
-  await chmod(executable, 0o755);
-  await writeFile(path.join(folder, "package.json"), '{ "type": "commonjs" }\n');
+  };
+  await bundle(options, EXECUTABLE);
+  await writePackage(folder);
   // The CLI takes a schema that it has kept for out of date when this is newer.
   await utimes(folder, new Date(), new Date());
 }
@@ -104,14 +123,11 @@ async function buildLauncher(folder: string): Promise<void> {
 export async function buildCli(): Promise<string> {
   const folder = path.join(root, "dist", "cli");
   const executable = path.join(folder, "pulumi-liqo");
-  await build({
-    ...COMMON,
-    entryPoints: ["cli/main.ts"],
-    outfile: executable,
-    banner: { js: "#!/usr/bin/env node" },
-  });
-  await chmod(executable, 0o755);
-  await writeFile(path.join(folder, "package.json"), '{ "type": "commonjs" }\n');
+  await bundle(
+    { entryPoints: ["cli/main.ts"], outfile: executable, banner: { js: "#!/usr/bin/env node" } },
+    EXECUTABLE,
+  );
+  await writePackage(folder);
   return executable;
 }
 

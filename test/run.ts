@@ -37,6 +37,9 @@ function language(name: string): string[] {
 /** What a check ends with that could not be done here and has said why. */
 const SKIPPED = 77;
 
+/** Each file has API servers of its own, and mostly waits for them. */
+const AT_ONCE = ["--parallel", "--jobs", "2"];
+
 /** Bounds for a part that hangs, in minutes. */
 const LIMITS: Record<Suite | "preparation", number> = { preparation: 40, unit: 5, integration: 15, e2e: 35 };
 
@@ -93,6 +96,7 @@ async function runSuite(suite: Suite, mochaArgs: string[]): Promise<Counts> {
     "mocha",
     "--reporter",
     "test/support/counting-reporter.cjs",
+    ...(suite === "integration" ? AT_ONCE : []),
     ...mochaArgs,
     `test/${suite}/**/*.test.ts`,
   ];
@@ -105,6 +109,8 @@ async function runSuite(suite: Suite, mochaArgs: string[]): Promise<Counts> {
     "agent/**",
     "--include",
     "provider/**",
+    "--include",
+    "cli/**",
     "--temp-directory",
     folder,
   ];
