@@ -9,7 +9,8 @@ class CountingReporter extends Mocha.reporters.Spec {
       const { passes, failures } = runner.stats;
       // In suites that stop at a failure, mocha passes over what follows, whichever suite had failed, without a word.
       const pending = Math.max(runner.stats.pending, (runner.total ?? 0) - passes - failures);
-      if (pending > runner.stats.pending) console.log(`  ${pending - runner.stats.pending} not run after a failure\n`);
+      if (pending > runner.stats.pending)
+        process.stdout.write(`  ${pending - runner.stats.pending} not run after a failure\n\n`);
       if (process.env.COUNTS_FILE)
         writeFileSync(process.env.COUNTS_FILE, JSON.stringify({ passes, failures, pending }));
     });
