@@ -27,7 +27,8 @@ type TemplateInputs = Pick<
   "namespace" | "image" | "imagePullPolicy" | "imagePullSecrets" | "gatewayReplicas"
 >;
 
-const DEFAULT_EXTERNAL = "10.70.0.0/16";
+/** What a cluster lends addresses from where nothing else is said. */
+export const DEFAULT_EXTERNAL = "10.70.0.0/16";
 const DEFAULT_INTERNAL = "10.80.0.0/16";
 
 /** The ranges that the cluster owns or keeps free (network specification, §2). Fixed ones come first, as others yield to them. */

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { parseStrictCidr } from "../../agent/api/cidr.js";
 import { CLUSTER_ID_MAX_LENGTH, isClusterID } from "../../agent/api/cluster-id.js";
+import { isDnsLabel, isDnsSubdomain } from "../../agent/api/kubernetes-names.js";
 import { parseQuantity } from "../../agent/api/quantity.js";
 import { messageOf } from "../../agent/runtime/kube-error.js";
 
@@ -38,14 +39,12 @@ export const clusterId = z.string().superRefine((value, context) => {
 
 /** A name of Kubernetes objects that are DNS labels, such as namespaces. */
 export const dnsLabel = z.string().superRefine((value, context) => {
-  if (value.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(value)) return;
+  if (isDnsLabel(value)) return;
   context.addIssue({
     code: "custom",
     message: `"${value}" is not a name: at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`,
   });
 });
-
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /** A text that must pass a test; `what` follows the value in the message. */
 function textThat(isRight: (value: string) => boolean, what: string) {
@@ -57,13 +56,13 @@ function textThat(isRight: (value: string) => boolean, what: string) {
 
 /** The name of any object in Kubernetes. */
 export const objectName = textThat(
-  (value) => value.length <= 253 && SUBDOMAIN.test(value),
+  isDnsSubdomain,
   'not a name: at most 253 lower-case letters, digits, "-" and ".", beginning and ending with a letter or digit',
 );
 
 /** An IP address or a DNS name. */
 export const host = textThat(
-  (value) => isIP(value) !== 0 || (value.length <= 253 && SUBDOMAIN.test(value) && !/^[\d.]+$/.test(value)),
+  (value) => isIP(value) !== 0 || (isDnsSubdomain(value) && !/^[\d.]+$/.test(value)),
   "neither an IP address nor a DNS name",
 );
 

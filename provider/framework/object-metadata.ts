@@ -1,17 +1,13 @@
 import { z } from "zod";
+import { isLabelKey, isLabelValue } from "../../agent/api/kubernetes-names.js";
 import { messageOf } from "../../agent/runtime/kube-error.js";
 
 /** What this package, or Kubernetes for it, goes by: not for users to set. */
 const RESERVED = /^([^/]*\.)?(liqo\.io|pulumi-liqo|pod-security\.kubernetes\.io|app\.kubernetes\.io)\//;
-const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
 /** @throws Error saying what is wrong with a label's or annotation's key */
 function checkKey(key: string): void {
-  const [name = "", prefix, ...rest] = key.split("/").reverse();
-  const isValid =
-    NAME.test(name) && name.length <= 63 && (prefix === undefined || (PREFIX.test(prefix) && prefix.length <= 253));
-  if (!isValid || rest.length > 0) {
+  if (!isLabelKey(key)) {
     throw new Error(
       'is not a key: at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit, optionally after a DNS name and "/"',
     );
@@ -36,7 +32,7 @@ const keyBy = (check: (key: string) => void) =>
 const key = keyBy(checkChosenKey);
 
 const labelValue = z.string().superRefine((value, context) => {
-  if (value === "" || (value.length <= 63 && NAME.test(value))) return;
+  if (isLabelValue(value)) return;
   context.addIssue({
     code: "custom",
     message:

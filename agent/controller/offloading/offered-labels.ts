@@ -1,9 +1,5 @@
 import { Labels } from "../../api/index.js";
-
-/** A label's name and its value, as Kubernetes takes them; the domain before the name is a DNS subdomain. */
-const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
-const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
-const DOMAIN_LENGTH = 253;
+import { isLabelKey, isLabelValue } from "../../api/kubernetes-names.js";
 
 /** Domains in which labels mean something to the cluster itself: who may run what on a node, which nodes get outside traffic, whose a node is. */
 const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "liqo.io"];
@@ -38,15 +34,7 @@ export function offeredLabels(offered: Record<string, string> = {}): OfferedLabe
 }
 
 function isAcceptable(key: string, value: string): boolean {
-  return isLabel(key, value) && (DESCRIPTIVE.has(key) || !isReserved(key));
-}
-
-function isLabel(key: string, value: string): boolean {
-  const parts = key.split("/");
-  const [name = "", domain] = parts.reverse();
-  if (parts.length > 2 || !NAME.test(name)) return false;
-  if (domain !== undefined && (domain.length > DOMAIN_LENGTH || !DOMAIN.test(domain))) return false;
-  return value === "" || NAME.test(value);
+  return isLabelKey(key) && isLabelValue(value) && (DESCRIPTIVE.has(key) || !isReserved(key));
 }
 
 function isReserved(key: string): boolean {

@@ -1,12 +1,12 @@
 import type { NodeSelectorRequirement } from "kubernetes-types/core/v1";
 import { Names, type NamespaceOffloading, type NamespaceOffloadingSpec } from "../../api/index.js";
+import { isDnsLabel } from "../../api/kubernetes-names.js";
 import { messageOf } from "../../runtime/index.js";
 import { remoteNamespaceName } from "../offloading/namespace-offloading/remote-name.js";
 import { allow, deny, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { evictionDelayOf } from "./eviction-delay.js";
 
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
 /** Refuses what could never work, before it makes the creation of pods fail (offloading specification, §4.1). */
@@ -28,7 +28,7 @@ export function checkOffloading(object: NamespaceOffloading, namespace: string, 
     return deny("spec.remoteNamespaceName is needed with namespaceMappingStrategy SelectedName");
   }
   const remote = remoteNamespaceName(namespace, spec, clusterID);
-  if (!DNS_LABEL.test(remote)) {
+  if (!isDnsLabel(remote)) {
     return deny(
       `the remote namespace would be called "${remote}", which is not a valid namespace name ` +
         `(at most 63 lower-case letters, digits and dashes): use namespaceMappingStrategy SelectedName`,

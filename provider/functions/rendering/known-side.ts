@@ -9,6 +9,7 @@ import {
   type GatewayClient,
   type GatewayServer,
 } from "../../../agent/api/index.js";
+import { DEFAULT_EXTERNAL } from "../../../agent/install/network-templates.js";
 import type { KubeClient } from "../../../agent/runtime/index.js";
 import type { CallContext } from "../../framework/index.js";
 import { findAgent } from "../../preconditions/agent.js";
@@ -29,9 +30,6 @@ export interface KnownSide {
   agentNamespace: string;
   ranges?: Ranges;
 }
-
-/** The defaults of an installation (network specification, §2). */
-const DEFAULT_EXTERNAL = "10.70.0.0/16";
 
 /** @throws Error naming the input that is missing, or why the cluster could not be asked */
 export async function knowSide(context: CallContext, side: SideName, inputs: SideInputs): Promise<KnownSide> {
