@@ -14,6 +14,15 @@ interface Counts {
   skipped: number;
 }
 
+/** What failed, told once more at the end: of a long log, often the end alone is read. */
+const failures: Failure[] = [];
+
+interface Failure {
+  name: string;
+  /** The error, or the end of what a check printed. */
+  detail: string;
+}
+
 const SUITES = ["unit", "integration", "e2e"] as const;
 type Suite = (typeof SUITES)[number];
 
@@ -56,8 +65,9 @@ async function main(): Promise<void> {
     if (interrupted) break;
     add(total, await runSuite(suite, mochaArgs));
   }
-  const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
-  console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
+  for (const { name, detail } of failures) console.log(`\n✘ ${name}\n${detail.replace(/^/gm, "    ")}`);
+  if (total.skipped > 0) console.log(`\n${total.skipped} skipped`);
+  console.log(`\n${total.passed} passed, ${total.failed} failed`);
   process.exit(interrupted || total.failed > 0 || total.passed === 0 ? 1 : 0);
 }
 
@@ -66,14 +76,21 @@ async function runStaticChecks(): Promise<Counts> {
   for (const { name, command } of STATIC_CHECKS) {
     if (interrupted) break;
     const started = Date.now();
-    const code = await run(command, process.env, 10);
+    const output: string[] = [];
+    const code = await run(command, process.env, 10, output);
     console.log(`${code === 0 ? "✔" : code === SKIPPED ? "− skipped:" : "✘"} ${name} (${seconds(started)})`);
     if (code === 0) counts.passed += 1;
     else if (code === SKIPPED) counts.skipped += 1;
-    else counts.failed += 1;
+    else {
+      counts.failed += 1;
+      failures.push({ name, detail: output.join("").trimEnd().split("\n").slice(-LINES_TOLD).join("\n") });
+    }
   }
   return counts;
 }
+
+/** Of what a failed check printed. */
+const LINES_TOLD = 40;
 
 let prepared = false;
 
@@ -121,20 +138,25 @@ async function runSuite(suite: Suite, mochaArgs: string[]): Promise<Counts> {
     LIMITS[suite],
   );
   const counts = readCounts(countsFile);
-  rmSync(folder, { recursive: true, force: true });
   // A run that died before its end must not look like one that passed.
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  if (counts.failed === 0 && (code !== 0 || !existsSync(countsFile))) {
+    counts.failed = 1;
+    failures.push({ name: `${suite} tests`, detail: `ended with code ${code} before they were through` });
+  }
+  rmSync(folder, { recursive: true, force: true });
   console.log(`${suite}: ${counts.passed} passed, ${counts.failed} failed (${seconds(started)})`);
   return counts;
 }
 
 function readCounts(file: string): Counts {
-  if (!existsSync(file)) return { passed: 0, failed: 1, skipped: 0 };
-  const { passes, failures, pending } = JSON.parse(readFileSync(file, "utf8")) as Record<
-    "passes" | "failures" | "pending",
-    number
-  >;
-  return { passed: passes, failed: failures, skipped: pending };
+  if (!existsSync(file)) return { passed: 0, failed: 0, skipped: 0 };
+  const told = JSON.parse(readFileSync(file, "utf8")) as {
+    passes: number;
+    failures: Failure[];
+    pending: number;
+  };
+  failures.push(...told.failures);
+  return { passed: told.passes, failed: told.failures.length, skipped: told.pending };
 }
 
 /** For everything together, in minutes. */
@@ -143,12 +165,21 @@ const startedAt = Date.now();
 /** After Ctrl-C no further part is begun. */
 let interrupted = false;
 
-/** Runs to the end or to the limit (minutes); a part over its limit is told to end and counts as failed. */
-function run(command: string[], env: NodeJS.ProcessEnv, limit: number): Promise<number> {
+/**
+ * Runs to the end or to the limit (minutes); a part over its limit is told to end and counts as failed.
+ * With `output`, what it prints is kept there as well.
+ */
+function run(command: string[], env: NodeJS.ProcessEnv, limit: number, output?: string[]): Promise<number> {
   const minutes = Math.max(0.1, Math.min(limit, LIMIT_OF_ALL - (Date.now() - startedAt) / 60_000));
   const [program = "", ...args] = command;
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"], env, detached: true });
+    const stdio = output === undefined ? "inherit" : "pipe";
+    const child = spawn(program, args, { stdio: ["ignore", stdio, stdio], env, detached: true });
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        process.stdout.write(text);
+        output?.push(text);
+      });
     const timer = setTimeout(() => {
       console.log(`over its limit of ${minutes.toFixed(0)} minutes: ended`);
       endGroup(child.pid, "SIGTERM");
@@ -159,7 +190,7 @@ function run(command: string[], env: NodeJS.ProcessEnv, limit: number): Promise<
       endGroup(child.pid, "SIGINT");
     };
     process.once("SIGINT", onInterrupt);
-    child.on("exit", (code) => {
+    child.on("close", (code) => {
       clearTimeout(timer);
       process.removeListener("SIGINT", onInterrupt);
       resolve(code ?? 1);

@@ -5,10 +5,14 @@ const Mocha = require("mocha");
 class CountingReporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
+    const failures = [];
+    runner.on("fail", (test, error) =>
+      failures.push({ name: test.titlePath().join(" › "), detail: error.stack ?? error.message ?? String(error) }),
+    );
     runner.once("end", () => {
-      const { passes, failures } = runner.stats;
+      const { passes } = runner.stats;
       // In suites that stop at a failure, mocha passes over what follows, whichever suite had failed, without a word.
-      const pending = Math.max(runner.stats.pending, (runner.total ?? 0) - passes - failures);
+      const pending = Math.max(runner.stats.pending, (runner.total ?? 0) - passes - failures.length);
       if (pending > runner.stats.pending)
         process.stdout.write(`  ${pending - runner.stats.pending} not run after a failure\n\n`);
       if (process.env.COUNTS_FILE)
