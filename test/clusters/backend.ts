@@ -35,12 +35,20 @@ export interface ClusterStatus extends Cluster {
   problems: string[];
 }
 
+export interface UpOptions {
+  /**
+   * Where API servers of new clusters write who asked for what, as CLUSTER.log: audit events of all but Kubernetes' own components, one per line of
+   * JSON. Outlives the clusters. The local backend alone does.
+   */
+  auditFolder?: string;
+}
+
 /** A way to run clusters on this machine. */
 export interface Backend {
   readonly name: BackendName;
   /** Installs, fetches or builds everything that clusters need, so that `up` is quick; it needs no preparation itself. */
   prepare(progress: Progress): Promise<void>;
-  up(specs: readonly ClusterSpec[], progress: Progress): Promise<Cluster[]>;
+  up(specs: readonly ClusterSpec[], progress: Progress, options?: UpOptions): Promise<Cluster[]>;
   /** Takes clusters down; unknown names are no error. */
   down(names: readonly string[], progress: Progress): Promise<void>;
   list(): Promise<Cluster[]>;

@@ -3,7 +3,7 @@
  * benchmarks. Nothing here knows of the product; only the caches and the state folder outlive a run.
  */
 import { existsSync } from "node:fs";
-import type { Backend, BackendName, Cluster, ClusterStatus } from "./backend.js";
+import type { Backend, BackendName, Cluster, ClusterStatus, UpOptions } from "./backend.js";
 import { toolVersion } from "./components/ensure.js";
 import { kindBackend, kindIsUsable } from "./kind/backend.js";
 import { localBackend } from "./local/backend.js";
@@ -31,11 +31,14 @@ export async function prepareClusters(options: ClusterOptions = {}): Promise<voi
 }
 
 /** Brings clusters up side by side; those that run as described are left as they are. */
-export async function upClusters(specs: readonly ClusterSpec[], options: ClusterOptions = {}): Promise<Cluster[]> {
+export async function upClusters(
+  specs: readonly ClusterSpec[],
+  options: ClusterOptions & UpOptions = {},
+): Promise<Cluster[]> {
   const names = specs.map((spec) => spec.name);
   if (new Set(names).size !== names.length) throw new Error(`A cluster is named twice: ${names.join(", ")}`);
   const backend = await chooseBackend(options.backend, specs);
-  return backend.up(specs, options.progress ?? lineProgress());
+  return backend.up(specs, options.progress ?? lineProgress(), options);
 }
 
 /** Takes clusters down, whatever their backend; `all` takes every one. Those not there are no error. */

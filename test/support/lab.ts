@@ -14,6 +14,7 @@ import {
   type ClusterSpec,
   type Progress,
 } from "../clusters/index.js";
+import { auditFolder } from "./audit.js";
 import { exec, type ExecOptions } from "./exec.js";
 
 export const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
@@ -37,7 +38,7 @@ export interface Lab {
 /** Builds what must be built, brings the clusters up and loads the images. All of it is cached: a second call is quick. */
 export async function prepareLab(specs: readonly ClusterSpec[], progress?: Progress): Promise<Lab> {
   const pulumiBin = await pulumiFolder();
-  const clusters = await upClusters(specs, { progress });
+  const clusters = await upClusters(specs, { progress, auditFolder: auditFolder() });
   await buildProvider();
   const image = await buildAgentImage();
   await loadImage(image.archive, clusters, { progress });

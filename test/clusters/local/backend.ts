@@ -14,7 +14,7 @@ export const localBackend: Backend = {
   async prepare(progress) {
     await prepare(progress);
   },
-  up: async (specs, progress) => (await up(specs, progress)).map(toCluster),
+  up: async (specs, progress, options) => (await up(specs, progress, options)).map(toCluster),
   down,
   list: () => Promise.resolve(readRecords().map(toCluster)),
   status: async (cluster) => ({ ...cluster, problems: await problems(recordOf(cluster)) }),

@@ -1,5 +1,7 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureKubeconfig } from "./kubeconfig.js";
+import { AUDIT_POLICY } from "./audit-policy.js";
 import { clusterPaths } from "./paths.js";
 import type { Program } from "./processes.js";
 import { controlPlane, type ClusterRecord } from "./record.js";
@@ -68,6 +70,7 @@ export function apiServer(record: ClusterRecord, tools: ControlPlaneTools): Prog
       "enable-admission-plugins": "NodeRestriction",
       "allow-privileged": true,
       profiling: false,
+      ...auditing(record),
     }),
   };
 }
@@ -130,6 +133,13 @@ export const FAST: Record<string, string> = { GOGC: "200" };
 /** Command line flags of the Go programs here. */
 export function flags(values: Record<string, string | number | boolean>): string[] {
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
+}
+
+function auditing({ spec, auditLog }: ClusterRecord): Record<string, string> {
+  if (!auditLog) return {};
+  const policy = join(clusterPaths(spec.name).root, "audit-policy.json");
+  writeFileSync(policy, JSON.stringify(AUDIT_POLICY));
+  return { "audit-policy-file": policy, "audit-log-path": auditLog, "audit-log-mode": "batch" };
 }
 
 function pkiFile(record: ClusterRecord): (file: string) => string {

@@ -12,6 +12,8 @@ import { clusterPaths, clustersFolder, hostInterface, netnsName, nodeName } from
 export interface ClusterRecord extends SharedNetwork {
   spec: FullSpec;
   nodes: NodeRecord[];
+  /** The file for audit events, if there is one. */
+  auditLog?: string;
   /** It is being taken down: what is left of it is of no use. */
   removing?: boolean;
 }

@@ -6,6 +6,7 @@ import { withLock } from "../support/lock.js";
 import { ensurePrograms, type SystemProgram } from "../support/packages.js";
 import type { Progress } from "../support/progress.js";
 import { until } from "../support/wait.js";
+import type { UpOptions } from "../backend.js";
 import { completeSpec, differences, MAX_CLUSTERS, type ClusterSpec, type FullSpec } from "../spec.js";
 import { applyAddons, unavailableAddons } from "./addons.js";
 import { connect, type Api } from "./api.js";
@@ -70,11 +71,15 @@ async function prepareSystem(progress: Progress): Promise<void> {
 }
 
 /** Brings local clusters up, or back to what they should be. Idempotent; safe to run again after being killed. */
-export async function up(specs: readonly ClusterSpec[], progress: Progress): Promise<ClusterRecord[]> {
+export async function up(
+  specs: readonly ClusterSpec[],
+  progress: Progress,
+  { auditFolder }: UpOptions = {},
+): Promise<ClusterRecord[]> {
   await prepareSystem(progress);
   if (specs.some(({ kubeProxy }) => kubeProxy === "iptables")) await ensurePrograms([IPTABLES], progress);
   await finishRemovals(specs, progress);
-  const records = await withNetworkLock(() => plan(specs));
+  const records = await withNetworkLock(() => plan(specs, auditFolder));
   warnOfLimits(records, progress);
   const images = await testImages(progress);
   const archives = images.map((image) => image.archive);
@@ -103,14 +108,17 @@ async function finishRemovals(specs: readonly ClusterSpec[], progress: Progress)
 }
 
 /** Settles what every cluster is to be and records it, before anything is made. */
-async function plan(specs: readonly ClusterSpec[]): Promise<ClusterRecord[]> {
+async function plan(specs: readonly ClusterSpec[], auditFolder?: string): Promise<ClusterRecord[]> {
   const known = readRecords();
   const indices = new Set(known.map((record) => record.spec.index));
   const planned = specs.map((spec) => existingRecord(spec, known) ?? newSpec(spec, indices));
   const network = await ensureBridge();
   return planned.map((item) => {
     if ("spec" in item) return item;
-    const record = planRecord(item, network, known);
+    const record = {
+      ...planRecord(item, network, known),
+      ...(auditFolder ? { auditLog: join(auditFolder, `${item.name}.log`) } : {}),
+    };
     assertUnused(record);
     writeRecord(record);
     known.push(record);
