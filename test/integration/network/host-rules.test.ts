@@ -36,7 +36,7 @@ ip route add 192.0.2.0/24 via 10.9.0.2 table 999 && ip rule add from 10.1.0.0/16
 nft add table ip others && nft add chain ip others keep && nft add rule ip others keep counter drop`;
 
 describe("routes and firewall rules that users bring, on a host", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: ApiServer;
   let client: KubeClient;
   let host: Namespace;

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
@@ -40,16 +41,28 @@ function exitReason(child: ChildProcess, output: string): string | undefined {
   return `ended with ${child.exitCode ?? child.signalCode}: ${output.trim().split("\n").slice(-5).join("\n")}`;
 }
 
-/** Port numbers on loopback that nothing listens on. */
+/**
+ * Below the ports that the kernel gives to outgoing connections (32768 and up, Linux' default) and to NodePorts: of those,
+ * any may be taken by one of an API server's hundreds of connections to its etcd before the program listens on it.
+ */
+const PORTS = { from: 10_000, below: 30_000 };
+
+/** Port numbers on loopback that nothing listens on. At random: test files run beside each other. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, "127.0.0.1");
-      await once(server, "listening");
-      return server;
-    }),
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(PORTS.from, PORTS.below);
+    if (await isFree(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  const free = await once(server, "listening").then(
+    () => true,
+    () => false,
   );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+  if (free) await new Promise((resolve) => server.close(resolve));
+  return free;
 }

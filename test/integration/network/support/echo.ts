@@ -34,7 +34,10 @@ if (protocol === "tcp") {
 
 export async function echoServer(namespace: Namespace, port: number): Promise<void> {
   const child = namespace.start(process.execPath, ["-e", SERVER, String(port)]);
-  if (child.stdout) await once(child.stdout, "data");
+  await Promise.race([
+    once(child.stdout ?? child, "data"),
+    once(child, "exit").then(([code]) => Promise.reject(new Error(`the echo server ended with ${code}`))),
+  ]);
 }
 
 /** The address that the server saw and how many bytes came back, such as "10.0.0.1 5"; "timeout" after 3 s. */
