@@ -8,6 +8,7 @@ import type { InstallInputs } from "./inputs.js";
 import { labelsOf } from "./labels.js";
 import { InstallNames } from "./names.js";
 import { STORAGE_NAMESPACE_RULES } from "./rbac/offloading.js";
+import { policyRules } from "./rbac/rule.js";
 
 const COMPONENT = "storage";
 
@@ -51,7 +52,7 @@ function storageRole(inputs: InstallInputs): Role {
       namespace: Names.storageNamespace,
       labels: labelsOf(inputs, COMPONENT),
     },
-    rules: STORAGE_NAMESPACE_RULES,
+    rules: policyRules(STORAGE_NAMESPACE_RULES),
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
@@ -10,4 +10,11 @@ export function auditFolder(): string {
   const made = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-audit-"));
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return (folder = made);
+}
+
+/** Clusters that have been told of in this run. */
+export function auditedClusters(): string[] {
+  return readdirSync(auditFolder())
+    .filter((file) => file.endsWith(".log"))
+    .map((file) => path.basename(file, ".log"));
 }

@@ -24,6 +24,7 @@ import {
   type ResourceSlice,
 } from "../../../agent/api/index.js";
 import { PEERING_USER_TENANT_NS_RULES } from "../../../agent/install/rbac/authentication.js";
+import { policyRules } from "../../../agent/install/rbac/rule.js";
 import { VIRTUAL_KUBELET_REMOTE_RULES } from "../../../agent/install/rbac/virtual-node.js";
 import {
   ClusterRoleBindingResource,
@@ -354,7 +355,7 @@ describe("a consumer that tries to break out", function () {
   it("asks for pods in its offloaded namespaces only, within its quota, and never makes one", async () => {
     await b.client.apply(
       ClusterRoleResource,
-      { metadata: { name: Names.virtualKubeletRemoteRole }, rules: VIRTUAL_KUBELET_REMOTE_RULES },
+      { metadata: { name: Names.virtualKubeletRemoteRole }, rules: policyRules(VIRTUAL_KUBELET_REMOTE_RULES) },
       ADMIN,
     );
     const namespace = "shop-a";
@@ -398,7 +399,7 @@ describe("a consumer that tries to break out", function () {
     const user = "liqo-peer-user-a-00";
     await b.client.apply(
       ClusterRoleResource,
-      { metadata: { name: Names.peeringUserTenantRole }, rules: PEERING_USER_TENANT_NS_RULES },
+      { metadata: { name: Names.peeringUserTenantRole }, rules: policyRules(PEERING_USER_TENANT_NS_RULES) },
       ADMIN,
     );
     for (const binding of bindingManifests(a.id, user, { installation: Names.namespace, tenant })) {

@@ -1,4 +1,3 @@
-import type { PolicyRule } from "kubernetes-types/rbac/v1";
 import { Labels, Names } from "../../../agent/api/index.js";
 import type { ControllerConfig, ControllerContext, Startable } from "../../../agent/controller/context.js";
 import { setupAuthentication } from "../../../agent/controller/authentication/index.js";
@@ -21,6 +20,8 @@ import {
   createLogger,
 } from "../../../agent/runtime/index.js";
 import { WEBHOOK_RULES } from "../../../agent/install/rbac/offloading.js";
+import { policyRules, type ReasonedRule } from "../../../agent/install/rbac/rule.js";
+import { VIRTUAL_KUBELET_REMOTE_CLUSTERWIDE_RULES } from "../../../agent/install/rbac/virtual-node.js";
 import { installWebhooks } from "../offloading/harness.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 
@@ -76,9 +77,7 @@ export async function startControlPlane(
 async function prepare(client: KubeClient): Promise<void> {
   await client.create(NamespaceResource, { metadata: { name: Names.namespace } });
   await role(client, Names.remoteControlPlaneRole, REMOTE_CONTROLPLANE_RULES);
-  await role(client, Names.virtualKubeletRemoteClusterwideRole, [
-    { apiGroups: ["metrics.liqo.io"], resources: ["scrape/metrics"], verbs: ["get"] },
-  ]);
+  await role(client, Names.virtualKubeletRemoteClusterwideRole, VIRTUAL_KUBELET_REMOTE_CLUSTERWIDE_RULES);
   await role(client, CONTROLLER, [
     ...AUTHENTICATION_CONTROLLER_RULES,
     ...REPLICATION_RULES,
@@ -92,9 +91,9 @@ async function prepare(client: KubeClient): Promise<void> {
   });
 }
 
-async function role(client: KubeClient, name: string, rules: PolicyRule[]): Promise<void> {
+async function role(client: KubeClient, name: string, rules: ReasonedRule[]): Promise<void> {
   const labels = { [Labels.appName]: name.replace(/^liqo-/, "") };
-  await client.create(ClusterRoleResource, { metadata: { name, labels }, rules });
+  await client.create(ClusterRoleResource, { metadata: { name, labels }, rules: policyRules(rules) });
 }
 
 async function startControllers(

@@ -11,6 +11,7 @@ import {
   STORAGE_NAMESPACE_RULES,
   WEBHOOK_RULES,
 } from "../../../agent/install/rbac/offloading.js";
+import { policyRules } from "../../../agent/install/rbac/rule.js";
 import { webhookManifests } from "../../../agent/install/webhook-manifests.js";
 import {
   ClusterRoleBindingResource,
@@ -78,7 +79,7 @@ export async function startController(
 
 async function grantRights(admin: KubeClient): Promise<void> {
   const by = { fieldManager: "test" };
-  const rules = [...CONTROLLER_PROCESS_RULES, ...OFFLOADING_CONTROLLER_RULES, ...WEBHOOK_RULES];
+  const rules = policyRules([...CONTROLLER_PROCESS_RULES, ...OFFLOADING_CONTROLLER_RULES, ...WEBHOOK_RULES]);
   const metadata = { name: CONTROLLER_USER };
   await admin.apply(ClusterRoleResource, { metadata, rules }, by);
   for (const name of [Names.virtualKubeletLocalRole, Names.virtualKubeletRemoteRole]) {
@@ -98,7 +99,7 @@ async function grantRights(admin: KubeClient): Promise<void> {
 async function grantStorageRights(admin: KubeClient): Promise<void> {
   const metadata = { name: CONTROLLER_USER, namespace: Names.storageNamespace };
   await ensureNamespace(admin, Names.storageNamespace);
-  await admin.apply(RoleResource, { metadata, rules: STORAGE_NAMESPACE_RULES }, { fieldManager: "test" });
+  await admin.apply(RoleResource, { metadata, rules: policyRules(STORAGE_NAMESPACE_RULES) }, { fieldManager: "test" });
   const apiGroup = "rbac.authorization.k8s.io";
   const binding = {
     metadata,

@@ -7,6 +7,7 @@ import {
   NamespaceMapResource,
   VirtualNodeResource,
 } from "../../../agent/api/index.js";
+import { policyRules } from "../../../agent/install/rbac/rule.js";
 import { VIRTUAL_KUBELET_LOCAL_RULES, VIRTUAL_KUBELET_REMOTE_RULES } from "../../../agent/install/rbac/virtual-node.js";
 import {
   ClusterRoleBindingResource,
@@ -123,7 +124,7 @@ async function prepareConsumer({ client }: ApiServer, provider: ApiServer): Prom
     [TENANT, LOCAL_NAMESPACE, "liqo"].map((name) => client.create(NamespaceResource, { metadata: { name } })),
   );
   const user = `system:serviceaccount:${TENANT}:vk-${NODE}`;
-  await grant(client, "liqo-virtual-kubelet-local", VIRTUAL_KUBELET_LOCAL_RULES, { kind: "User", name: user });
+  await grant(client, "liqo-virtual-kubelet-local", policyRules(VIRTUAL_KUBELET_LOCAL_RULES), { kind: "User", name: user });
   const kubeconfig = await provider.kubeconfigFor("provider-6bfbd709d5fd", ["consumer"]);
   const metadata = { name: "provider", namespace: TENANT };
   const labels = { [Labels.remoteClusterID]: "provider" };
@@ -207,7 +208,7 @@ async function prepareProvider({ client }: ApiServer): Promise<void> {
     metadata: { name: REMOTE_NAMESPACE, labels: { [Labels.remoteClusterID]: "consumer" } },
   });
   const name = "liqo-virtual-kubelet-remote";
-  await client.create(ClusterRoleResource, { metadata: { name }, rules: VIRTUAL_KUBELET_REMOTE_RULES });
+  await client.create(ClusterRoleResource, { metadata: { name }, rules: policyRules(VIRTUAL_KUBELET_REMOTE_RULES) });
   await client.create(RoleBindingResource, {
     metadata: { name: "liqo-tenant-consumer", namespace: REMOTE_NAMESPACE },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
