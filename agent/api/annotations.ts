@@ -29,6 +29,8 @@ export const Annotations = {
   originalName: "liqo.io/original-name",
   /** Ours. On a NamespaceOffloading: seconds, or "never". */
   evictionAfterDisconnect: "offloading.liqo.io/eviction-after-disconnect",
+  /** Ours. On a NamespaceOffloading: "true" agrees that data at providers goes with their namespaces. */
+  deleteRemoteVolumes: "offloading.liqo.io/delete-remote-volumes",
   /** Ours, with a provider's cluster ID behind: where that provider has published a Service or an Ingress. */
   publishedAtPrefix: "published-at.offloading.liqo.io/",
 } as const;

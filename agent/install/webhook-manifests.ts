@@ -113,6 +113,7 @@ const VALIDATING: WebhookRule[] = [
     name: "nsoff.validate.liqo.io",
     path: WebhookPaths.namespaceOffloading,
     type: NamespaceOffloadingResource,
+    operations: ["CREATE", "UPDATE", "DELETE"],
     skippable: true,
   },
 ];

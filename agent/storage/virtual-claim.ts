@@ -1,6 +1,7 @@
 import type { PersistentVolumeClaim } from "kubernetes-types/core/v1";
 import type { StorageClass } from "kubernetes-types/storage/v1";
 import { Names } from "../api/names.js";
+import { PersistentVolumeClaimResource, TerminalError, type EventRecorder } from "../runtime/index.js";
 
 /** By whom a volume is to be made; Kubernetes writes the one or the other, by its version. */
 const PROVISIONER_ANNOTATIONS = [
@@ -38,9 +39,17 @@ export function selectedNodeOf({ metadata }: PersistentVolumeClaim): string | un
 }
 
 /** Fields that cannot be had from another cluster, or behind another claim; undefined if there are none. */
-export function refusalOf({ spec = {} }: PersistentVolumeClaim): string | undefined {
+function refusalOf({ spec = {} }: PersistentVolumeClaim): string | undefined {
   const fields = (["selector", "dataSource", "dataSourceRef"] as const).filter((field) => spec[field] !== undefined);
   if (fields.length === 0) return undefined;
   const named = fields.map((field) => `spec.${field}`).join(", ");
   return `${named}: not possible with the provisioner ${Names.storageProvisioner}; make the claim without, or of a class of one cluster`;
+}
+
+/** @throws TerminalError when the claim asks for what no cluster can give it; told in an event on the claim */
+export function refuseImpossible(claim: PersistentVolumeClaim, events: EventRecorder): void {
+  const refusal = refusalOf(claim);
+  if (!refusal) return;
+  events.warning(PersistentVolumeClaimResource, claim, "ProvisioningFailed", refusal);
+  throw new TerminalError(refusal);
 }

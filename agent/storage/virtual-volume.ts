@@ -1,5 +1,6 @@
 import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1";
 import type { StorageClass } from "kubernetes-types/storage/v1";
+import { Labels } from "../api/labels.js";
 import { Names } from "../api/names.js";
 
 /** Who has made a volume: Kubernetes leaves the removal of what lies behind it to that one. */
@@ -51,6 +52,21 @@ export function virtualVolume(inputs: VirtualVolumeInputs): PersistentVolume {
       nodeAffinity: { required: { nodeSelectorTerms: nodes } },
     },
   };
+}
+
+/** The nodes that reach data which lies in another cluster: those that stand for it. */
+export function volumeNodesOf(clusterID: string): NodeSelectorTerm[] {
+  return [{ matchExpressions: [{ key: Labels.remoteClusterID, operator: "In", values: [clusterID] }] }];
+}
+
+/** Whether the data of a volume is in that cluster. */
+export function liesWith({ spec }: PersistentVolume, clusterID: string): boolean {
+  return (spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).some((term) =>
+    term.matchExpressions?.some(
+      ({ key, operator, values }) =>
+        key === Labels.remoteClusterID && operator === "In" && values?.length === 1 && values[0] === clusterID,
+    ),
+  );
 }
 
 /** What a claim asks for, as a quantity. */

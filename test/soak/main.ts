@@ -63,7 +63,7 @@ function readArguments(): { minutes: number; seed: number } {
 
 /** Prints what was found; false when anything is wrong. */
 function report(result: SoakResult): boolean {
-  const { changes, faults, disagreements, duplicates, moved, growths } = result;
+  const { changes, faults, disagreements, duplicates, moved, ended, growths } = result;
   console.log(`\n${changes} changes, ${faults.length} faults`);
   for (const growth of growths) {
     const { process: name, fromMiB, toMiB, seconds, isJudged } = growth;
@@ -76,7 +76,7 @@ function report(result: SoakResult): boolean {
   const grown = growths
     .filter(hasGrown)
     .map(({ process: name }) => `${name} has grown by more than ${GROWTH_LIMIT * 100} %`);
-  const findings = [...disagreements, ...duplicates, ...moved, ...grown];
+  const findings = [...disagreements, ...duplicates, ...moved, ...ended, ...grown];
   for (const finding of findings) console.log(`✘ ${finding}`);
   console.log(findings.length === 0 ? "both clusters agree" : `${findings.length} findings`);
   return findings.length === 0;

@@ -15,8 +15,14 @@ export interface Growth {
   isJudged: boolean;
 }
 
-interface Seen {
+/** A process that was there at the last look, and is no more. */
+export interface Gone {
+  lab: LabCluster;
+  role: string;
   name: string;
+}
+
+interface Seen extends Gone {
   firstAt: number;
   lastAt: number;
   /** The largest sizes of the first and of the last while: what is given back in between is no growth. */
@@ -29,21 +35,23 @@ export class MemoryWatch {
 
   constructor(private readonly clusters: readonly LabCluster[]) {}
 
-  /** Takes one sample of all; those that have ended are forgotten. */
-  async sample(): Promise<void> {
+  /** Takes one sample of all; those that have ended are forgotten, and returned. */
+  async sample(): Promise<Gone[]> {
     const now = Date.now();
     const alive = new Set<number>();
     for (const lab of this.clusters) {
       for (const { pid, role, residentKiB } of await agentProcesses(lab)) {
         alive.add(pid);
         const name = `${lab.cluster.name} ${role} (process ${pid})`;
-        const one = this.seen.get(pid) ?? { name, firstAt: now, lastAt: now, samples: [] };
+        const one = this.seen.get(pid) ?? { lab, role, name, firstAt: now, lastAt: now, samples: [] };
         one.lastAt = now;
         one.samples.push(residentKiB / 1024);
         this.seen.set(pid, one);
       }
     }
-    for (const pid of this.seen.keys()) if (!alive.has(pid)) this.seen.delete(pid);
+    const gone = [...this.seen].filter(([pid]) => !alive.has(pid));
+    for (const [pid] of gone) this.seen.delete(pid);
+    return gone.map(([, one]) => one);
   }
 
   growths(): Growth[] {

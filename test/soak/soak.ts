@@ -3,6 +3,7 @@ import type { Pod } from "kubernetes-types/core/v1";
 import { KubeError, PodResource, messageOf, type KubeClient } from "../../agent/runtime/index.js";
 import { until } from "../clusters/support/wait.js";
 import { isReady } from "../support/workload.js";
+import { lastWords } from "./ended-processes.js";
 import { disagreements, type Shared } from "./agreement.js";
 import { CHANGES, deploySteady } from "./changes.js";
 import { DuplicateWatch } from "./duplicate-watch.js";
@@ -18,6 +19,8 @@ const MAX_FAULT_MS = 4_000;
 /** The last part of a long soak, in which no process ends, so that their memory can be compared with itself. */
 const LASTING_MS = 7 * 60_000;
 const SAMPLE_MS = 5_000;
+/** What the last fault that ends processes has ended may still be on its way out. */
+const PARTING_MS = 20_000;
 const SETTLE_MS = 180_000;
 
 export interface SoakOptions {
@@ -40,6 +43,8 @@ export interface SoakResult {
   disagreements: string[];
   duplicates: string[];
   moved: string[];
+  /** Processes that ended by themselves. */
+  ended: string[];
   growths: Growth[];
 }
 
@@ -59,10 +64,10 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   duplicates.start();
   const end = Date.now() + options.milliseconds;
   const random = new Random(options.seed);
-  const [changes, faults] = await Promise.all([
+  const [changes, faults, ended] = await Promise.all([
     change(client, new Random(random.integer(0, 2 ** 31)), end, options),
     goWrong(faultsBetween(consumer, provider), new Random(random.integer(0, 2 ** 31)), end, options),
-    watchMemory(memory, end),
+    watchProcesses(memory, end, lastingFrom(end, options.milliseconds) + PARTING_MS),
   ]);
   options.log("the end: waiting until all has settled");
   for (const cluster of [consumer, provider]) await revive(cluster);
@@ -73,7 +78,15 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   await memory.sample();
   await duplicates.stop();
   const moved = differences(before, await steadyPods(client, namespace));
-  return { changes, faults, disagreements: left, duplicates: duplicates.found, moved, growths: memory.growths() };
+  return {
+    changes,
+    faults,
+    disagreements: left,
+    duplicates: duplicates.found,
+    moved,
+    ended,
+    growths: memory.growths(),
+  };
 }
 
 async function change(client: KubeClient, random: Random, end: number, options: SoakOptions): Promise<number> {
@@ -96,7 +109,7 @@ async function change(client: KubeClient, random: Random, end: number, options: 
 /** One fault after the other, each kind once before any is repeated. */
 async function goWrong(faults: Fault[], random: Random, end: number, options: SoakOptions): Promise<string[]> {
   const { log, milliseconds: duration } = options;
-  const lastingFrom = duration > 2 * LASTING_MS - 60_000 ? end - LASTING_MS : Infinity;
+  const lasting = lastingFrom(end, duration);
   const happened: string[] = [];
   let order: Fault[] = [];
   for (;;) {
@@ -104,7 +117,7 @@ async function goWrong(faults: Fault[], random: Random, end: number, options: So
     if (Date.now() + milliseconds >= end) return happened;
     if (order.length === 0) order = random.shuffled(faults);
     const fault = order.pop()!;
-    if (fault.endsProcesses && Date.now() > lastingFrom) continue;
+    if (fault.endsProcesses && Date.now() > lasting) continue;
     log(`── ${fault.name}, ${milliseconds} ms`);
     await fault.happen(milliseconds);
     for (const cluster of [options.consumer, options.provider]) await revive(cluster);
@@ -114,11 +127,21 @@ async function goWrong(faults: Fault[], random: Random, end: number, options: So
   }
 }
 
-async function watchMemory(memory: MemoryWatch, end: number): Promise<void> {
+/** From when on no process is ended; never in a short soak. */
+function lastingFrom(end: number, duration: number): number {
+  return duration > 2 * LASTING_MS - 60_000 ? end - LASTING_MS : Infinity;
+}
+
+/** Returns which processes have ended after `lasting`, and why. */
+async function watchProcesses(memory: MemoryWatch, end: number, lasting: number): Promise<string[]> {
+  const ended: string[] = [];
   while (Date.now() < end) {
-    await memory.sample();
+    const gone = await memory.sample();
+    if (Date.now() > lasting)
+      for (const { lab, role, name } of gone) ended.push(`${name} ended by itself: ${await lastWords(lab, role)}`);
     await delay(Math.min(SAMPLE_MS, Math.max(1, end - Date.now())));
   }
+  return ended;
 }
 
 /** Waits until the clusters agree, for at most three minutes. @throws Error with what they do not agree on */

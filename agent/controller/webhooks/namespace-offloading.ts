@@ -1,7 +1,8 @@
-import type { NodeSelectorRequirement } from "kubernetes-types/core/v1";
+import type { NodeSelectorRequirement, PersistentVolume } from "kubernetes-types/core/v1";
 import { Names, type NamespaceOffloading, type NamespaceOffloadingSpec } from "../../api/index.js";
 import { isDnsLabel } from "../../api/kubernetes-names.js";
-import { messageOf } from "../../runtime/index.js";
+import { isDeleting, messageOf, NamespaceResource, PersistentVolumeResource } from "../../runtime/index.js";
+import { agreementProblem, lossOf, mayDeleteRemoteData, remoteDataOf } from "../../storage/remote-data.js";
 import { remoteNamespaceName } from "../offloading/namespace-offloading/remote-name.js";
 import { allow, deny, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
@@ -9,10 +10,21 @@ import { evictionDelayOf } from "./eviction-delay.js";
 
 const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
-/** Refuses what could never work, before it makes the creation of pods fail (offloading specification, §4.1). */
-export function namespaceOffloadingValidator({ config }: WebhookContext): AdmissionHandler {
+/**
+ * Refuses what could never work, before it makes the creation of pods fail (offloading specification, §4.1), and an end that would delete data which
+ * the user has not given up.
+ */
+export function namespaceOffloadingValidator({ config, informers }: WebhookContext): AdmissionHandler {
+  const volumes = informers.for(PersistentVolumeResource);
+  const namespaces = informers.for(NamespaceResource);
   return (request) => {
-    const { object, oldObject, namespace = "" } = request as AdmissionRequest<NamespaceOffloading>;
+    const { object, oldObject, operation, namespace = "" } = request as AdmissionRequest<NamespaceOffloading>;
+    if (operation === "DELETE" && oldObject) {
+      const owner = namespaces.get(namespace);
+      // Its claims go with a namespace, whoever asks.
+      const goesAnyway = isDeleting(oldObject) || !owner || isDeleting(owner);
+      return goesAnyway ? allow() : checkEnd(oldObject, volumes.list());
+    }
     if (!object) return allow();
     const answer = checkOffloading(object, namespace, config.clusterId);
     return answer.allowed && oldObject ? checkOffloadingUpdate(oldObject.spec, object.spec) : answer;
@@ -34,12 +46,22 @@ export function checkOffloading(object: NamespaceOffloading, namespace: string, 
         `(at most 63 lower-case letters, digits and dashes): use namespaceMappingStrategy SelectedName`,
     );
   }
+  const problem = agreementProblem(object);
+  if (problem) return deny(problem);
   try {
     evictionDelayOf(object);
   } catch (error) {
     return deny(messageOf(error));
   }
   return checkSelector(spec);
+}
+
+/** Whether the offloading may end: nothing that users have stored may go without their word (offloading specification, §12.11). */
+export function checkEnd(offloading: NamespaceOffloading, volumes: readonly PersistentVolume[]): AdmissionAnswer {
+  const namespace = offloading.metadata.namespace ?? "";
+  if (mayDeleteRemoteData(offloading)) return allow();
+  const losses = remoteDataOf(namespace, volumes).map(lossOf);
+  return losses.length === 0 ? allow() : deny(`namespace ${namespace} stays offloaded: ${losses.join("; ")}`);
 }
 
 function checkSelector(spec: NamespaceOffloadingSpec): AdmissionAnswer {

@@ -87,6 +87,8 @@ export function upgradeHeaders(request: http.IncomingMessage): http.OutgoingHttp
 function relayRefusal(response: http.IncomingMessage, socket: Duplex): void {
   // The body's length is told by the connection's end, so that chunks need not be counted again.
   socket.write(headText(response, "", ["transfer-encoding", "connection", "keep-alive"], ["Connection", "close"]));
+  // What breaks off in the middle must break off here, too, and end nothing else.
+  response.on("error", () => socket.destroy());
   response.pipe(socket);
 }
 

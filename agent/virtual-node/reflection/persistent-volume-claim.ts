@@ -1,16 +1,15 @@
-import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1";
+import type { PersistentVolumeClaim } from "kubernetes-types/core/v1";
 import { Annotations, LabelValues, Labels, compareQuantities } from "../../api/index.js";
 import {
   PersistentVolumeClaimResource,
   PersistentVolumeResource,
   StorageClassResource,
-  TerminalError,
   isAlreadyExists,
   isDeleting,
 } from "../../runtime/index.js";
 import { reportCapacity, reschedule } from "../../storage/claim-updates.js";
-import { BINDING_ANNOTATIONS, isVirtualClaim, refusalOf, selectedNodeOf } from "../../storage/virtual-claim.js";
-import { requestedStorage, virtualVolume } from "../../storage/virtual-volume.js";
+import { BINDING_ANNOTATIONS, isVirtualClaim, refuseImpossible, selectedNodeOf } from "../../storage/virtual-claim.js";
+import { liesWith, requestedStorage, virtualVolume, volumeNodesOf } from "../../storage/virtual-volume.js";
 import type { ReflectedKind, ReflectionScope, Verdict } from "./reflected-kind.js";
 
 /** On the copy: of which claim it is. One that is made anew under the same name must not find the data of its predecessor. */
@@ -52,11 +51,7 @@ async function accepts(
   if (claim.spec?.volumeName) return acceptsBound(claim, scope, present);
   if (!isVirtualClaim(claim) || !isSelectedHere(claim, scope)) return false;
   const { local, recorder, config } = scope.context;
-  const refusal = refusalOf(claim);
-  if (refusal) {
-    recorder.warning(PersistentVolumeClaimResource, claim, "ProvisioningFailed", refusal);
-    throw new TerminalError(refusal);
-  }
+  refuseImpossible(claim, recorder);
   if (scope.context.state.storageClass !== undefined) return true;
   await reschedule(local, recorder, claim, `cluster ${config.foreignClusterId} offers no storage class`);
   return "leave";
@@ -95,7 +90,7 @@ async function provide(
     labels: { [Labels.remoteClusterID]: provider },
     source: PLACEHOLDER,
     capacity: copy.status?.capacity?.["storage"],
-    nodes: [{ matchExpressions: [{ key: Labels.remoteClusterID, operator: "In", values: [provider] }] }],
+    nodes: volumeNodesOf(provider),
   });
   try {
     await local.create(PersistentVolumeResource, volume);
@@ -160,14 +155,5 @@ function isSelectedHere(claim: PersistentVolumeClaim, { context, local }: Reflec
   return (
     labels[Labels.type] === LabelValues.virtualNodeType &&
     labels[Labels.remoteClusterID] === context.config.foreignClusterId
-  );
-}
-
-function liesWith({ spec }: PersistentVolume, clusterId: string): boolean {
-  return (spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).some((term) =>
-    term.matchExpressions?.some(
-      ({ key, operator, values }) =>
-        key === Labels.remoteClusterID && operator === "In" && values?.length === 1 && values[0] === clusterId,
-    ),
   );
 }

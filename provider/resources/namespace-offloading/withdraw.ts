@@ -55,7 +55,11 @@ export async function withdrawOffloading(
   const id = { name: Names.namespaceOffloading, namespace };
   const present = await ifFound(client.get(NamespaceOffloadingResource, id, progress.signal));
   if (present) {
-    if (!isDeleting(present)) await bringPodsHome(progress, consumer, namespace);
+    if (!isDeleting(present)) {
+      // What is refused, as for data that would be lost, must be refused before any pod is moved.
+      await client.delete(NamespaceOffloadingResource, id, { dryRun: true, signal: progress.signal });
+      await bringPodsHome(progress, consumer, namespace);
+    }
     await client.delete(NamespaceOffloadingResource, id, { signal: progress.signal });
     progress.status(`namespace ${namespace}: the providers' namespaces are being deleted`);
     await waitUntilGone(progress, client, NamespaceOffloadingResource, id, (signal) => explainAgent(consumer, signal));

@@ -15,9 +15,11 @@ import {
 import {
   ClusterRoleBindingResource,
   DeploymentResource,
+  EventResource,
   findCondition,
   NamespaceResource,
   NodeResource,
+  PersistentVolumeResource,
   PodResource,
   RoleBindingResource,
   ServiceAccountResource,
@@ -25,6 +27,7 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { remoteVolume } from "../support/remote-volume.js";
 import { ensureNamespace, eventually, gone, startController, tenantLabels, type RunningController } from "./harness.js";
 
 /** One API server plays both clusters: the consumer's objects are in one tenant namespace, the provider's copies in the other. */
@@ -208,6 +211,46 @@ describe("offloading controllers against a real API server", function () {
       const now = await client.get(NamespaceResource, { name: "app-consumer" });
       return now !== undefined && now.metadata?.uid !== before?.metadata?.uid;
     });
+  });
+
+  it("keeps the namespace in a cluster that is left out while data of its claims is there, until that is given up", async () => {
+    const volume = remoteVolume({ name: "data", namespace: "app" }, "provider");
+    const terms = (await client.get(NamespaceOffloadingResource, OFFLOADING))?.spec.clusterSelector?.nodeSelectorTerms;
+    const change = (values: string[] | undefined, agreement: string | null) => {
+      const nowhere = [{ matchExpressions: [{ key: "zone", operator: "In", values }] }];
+      const patch = {
+        metadata: { annotations: { "offloading.liqo.io/delete-remote-volumes": agreement } },
+        spec: { clusterSelector: { nodeSelectorTerms: values ? nowhere : terms } },
+      };
+      return client.mergePatch(NamespaceOffloadingResource, OFFLOADING, patch);
+    };
+    const mapped = async () => (await client.get(NamespaceMapResource, VIRTUAL_NODE))?.spec.desiredMapping?.["app"];
+    await client.create(PersistentVolumeResource, volume);
+    await eventually("the volume known", () =>
+      Promise.resolve(controller.context.informers.for(PersistentVolumeResource).get(volume.metadata?.name ?? "")),
+    );
+
+    await change(["elsewhere"], null);
+    const required = await eventually("the reason", async () => {
+      const conditions = (await offloadingStatus())?.remoteNamespacesConditions?.["provider"];
+      const condition = findCondition(conditions, "OffloadingRequired");
+      return condition?.reason === "VolumesWouldBeLost" ? condition : undefined;
+    });
+    expect(required.message).to.contain("claim data is in cluster provider");
+    expect(await mapped()).to.equal("app-consumer");
+    const { items } = await eventually("an event", async () => {
+      const events = await client.list(EventResource, { namespace: "app" });
+      return events.items.some(({ reason }) => reason === "VolumesWouldBeLost") ? events : undefined;
+    });
+    expect(items.find(({ reason }) => reason === "VolumesWouldBeLost")?.involvedObject.kind).to.equal(
+      "NamespaceOffloading",
+    );
+
+    await change(["elsewhere"], "true");
+    await eventually("the mapping's end", async () => (await mapped()) === undefined);
+    await client.delete(PersistentVolumeResource, { name: volume.metadata?.name ?? "" });
+    await change(undefined, null);
+    await eventually("the mapping", async () => (await mapped()) === "app-consumer");
   });
 
   it("ends offloading only when the remote namespace is gone", async () => {

@@ -21,6 +21,7 @@ import {
   KubeClient,
   NamespaceResource,
   NodeResource,
+  PersistentVolumeResource,
   PodResource,
   SecretResource,
 } from "../../../agent/runtime/index.js";
@@ -32,6 +33,7 @@ import {
   type RunningController,
 } from "../offloading/harness.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { remoteVolume } from "../support/remote-volume.js";
 
 const TENANT = "liqo-tenant-consumer";
 const REMOTE = "liqo.io/remote-cluster-id";
@@ -150,6 +152,36 @@ describe("webhooks called by a real API server", function () {
     expect(
       await refusal(client.mergePatch(NamespaceOffloadingResource, { name: "offloading", namespace: "app" }, patch)),
     ).to.contain("immutable");
+  });
+
+  it("let an offloading end only when no data goes with it, or its owner agrees", async () => {
+    const id = { name: "offloading", namespace: "app" };
+    const volume = remoteVolume({ name: "data", namespace: "app" }, "other");
+    const end = () => client.delete(NamespaceOffloadingResource, id, { dryRun: true });
+    const agree = (answer: string) =>
+      client.mergePatch(NamespaceOffloadingResource, id, {
+        metadata: { annotations: { "offloading.liqo.io/delete-remote-volumes": answer } },
+      });
+    await end();
+    await client.create(PersistentVolumeResource, volume);
+    const message = await eventually("a refusal", async () => {
+      const text = await refusal(end());
+      return text.includes("stays offloaded") ? text : undefined;
+    });
+    expect(message).to.contain("the data of claim data is in cluster other");
+    expect(await refusal(agree("perhaps"))).to.contain('"perhaps" is neither "true" nor "false"');
+    await agree("false");
+    expect(await refusal(end())).to.contain("stays offloaded");
+    await agree("true");
+    await end();
+    await agree("false");
+    await client.delete(PersistentVolumeResource, { name: volume.metadata?.name ?? "" });
+    await eventually("the offloading to be free to end", () =>
+      end().then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 
   it("prepares pods for virtual nodes that are older than the offloading of their namespace and have no node", async () => {

@@ -141,6 +141,17 @@ for (const secure of [false, true]) {
       await gone;
     });
 
+    it("break off where a refusal breaks off, and end nothing else", async () => {
+      const upstream = create();
+      upstream.on("request", (_request: http.IncomingMessage, response: http.ServerResponse) => {
+        response.writeHead(404, { "content-length": "1000" }).write("half of", () => response.destroy());
+      });
+      const client = await connectTo(upstream, Buffer.alloc(0));
+      const text = (await readAll(client)).toString();
+      expect(text).to.contain("half of");
+      client.end();
+    });
+
     it("are refused as the provider refuses them", async () => {
       const body = JSON.stringify({ kind: "Status", message: "container not found" });
       const upstream = create();

@@ -25,6 +25,8 @@ import type { ControllerContext } from "../../context.js";
 import { isEarly } from "../early-pods-controller.js";
 import { hasEnded } from "../has-ended.js";
 import { virtualClusterNodes } from "../informers.js";
+import { lossOf, mayDeleteRemoteData, remoteDataOf } from "../../../storage/remote-data.js";
+import { volumes as volumesOf } from "../storage/informers.js";
 import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
 import { remoteNamespaceName } from "./remote-name.js";
@@ -32,9 +34,9 @@ import { selectedClusters } from "./selection.js";
 import { clusterConditions, offloadingPhase, type ClusterState } from "./status.js";
 
 /**
- * On the consumer. Watches NamespaceOffloadings, VirtualNodes, virtual Nodes and the NamespaceMaps towards providers. Owns the namespace's
+ * On the consumer. Watches NamespaceOffloadings, VirtualNodes, virtual Nodes, volumes and the NamespaceMaps towards providers. Owns the namespace's
  * scheduling label and its entry in each NamespaceMap; writes the status from what the providers answer (offloading
- * specification, §4).
+ * specification, §4). Where users' data would go with a remote namespace, the namespace stays until they agree (§12.11).
  */
 export function namespaceOffloadingController(context: ControllerContext): Controller {
   const { client, informers, config, logger } = context;
@@ -44,6 +46,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   const namespaces = informers.for(NamespaceResource);
   const foreignClusters = informers.for(ForeignClusterResource);
   const nodes = virtualClusterNodes(context);
+  const volumes = volumesOf(context);
   const events = context.recorder("namespaceoffloading-controller");
 
   async function reconcile(key: string): Promise<void> {
@@ -65,7 +68,10 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     if (isNew) await tellOfEarlyPods(offloading);
 
     const selected = selectedClusters(offloading.spec, virtualNodes.list(), (name) => nodes.get(name));
-    const current = await mapNamespace(namespace, (clusterID) => (selected.get(clusterID) ? remote : undefined));
+    const losses = lossesOf(offloading, (clusterID) => !selected.get(clusterID));
+    const current = await mapNamespace(namespace, (clusterID, present) =>
+      selected.get(clusterID) ? remote : losses.has(clusterID) ? present : undefined,
+    );
     const clusters = new Map<string, ClusterState>();
     for (const [clusterID, isSelected] of selected) clusters.set(clusterID, { selected: isSelected });
     for (const map of current.filter((one) => !isDeleting(one))) {
@@ -73,7 +79,8 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       const isSelected = selected.get(clusterOf(map)) ?? false;
       if (!isSelected && !entry) continue;
       const isCurrent = !isSelected || entry?.remoteNamespace === remote;
-      clusters.set(clusterOf(map), { selected: isSelected, phase: isCurrent ? entry?.phase : undefined });
+      const phase = isCurrent ? entry?.phase : undefined;
+      clusters.set(clusterOf(map), { selected: isSelected, phase, kept: losses.get(clusterOf(map)) });
     }
     await writeStatus(offloading, remote, clusters);
   }
@@ -84,12 +91,16 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   }
 
   /** Writes the namespace's entry into every map where it is not as wanted, and returns the maps as they are then. */
-  function mapNamespace(namespace: string, wanted: (clusterID: string) => string | undefined): Promise<NamespaceMap[]> {
+  function mapNamespace(
+    namespace: string,
+    wanted: (clusterID: string, present?: string) => string | undefined,
+  ): Promise<NamespaceMap[]> {
     return Promise.all(
       sourceMaps().map(async (map) => {
-        const remote = wanted(clusterOf(map));
+        const present = map.spec.desiredMapping?.[namespace];
+        const remote = wanted(clusterOf(map), present);
         const isEnding = isDeleting(map) && remote !== undefined;
-        if (isEnding || map.spec.desiredMapping?.[namespace] === remote) return map;
+        if (isEnding || present === remote) return map;
         const { name = "", namespace: tenant } = map.metadata;
         const patch = { spec: { desiredMapping: { [namespace]: remote ?? null } } };
         const updated = await unlessGone(client.mergePatch(NamespaceMapResource, { name, namespace: tenant }, patch));
@@ -97,6 +108,22 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
         return updated ?? map;
       }),
     );
+  }
+
+  /**
+   * Why the namespace stays in clusters that it is not wanted in any more: its users' data is there, and they have not given it up. Told in events;
+   * by cluster.
+   */
+  function lossesOf(offloading: NamespaceOffloading, isLeft: (clusterID: string) => boolean): Map<string, string> {
+    const namespace = offloading.metadata.namespace ?? "";
+    const owner = namespaces.get(namespace);
+    if (!owner || isDeleting(owner) || mayDeleteRemoteData(offloading)) return new Map();
+    const losses = remoteDataOf(namespace, volumes.list()).filter(
+      ({ clusterID }) => isLeft(clusterID) && !isDeadPeer(foreignClusters.get(clusterID)),
+    );
+    for (const loss of losses)
+      events.warning(NamespaceOffloadingResource, offloading, "VolumesWouldBeLost", lossOf(loss));
+    return new Map(losses.map((loss) => [loss.clusterID, lossOf(loss)]));
   }
 
   /** True when new pods of the namespace are to be prepared for virtual nodes from now on. */
@@ -126,12 +153,19 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     if (!hasFinalizer(offloading, Finalizers.namespaceOffloading)) return;
     const namespace = offloading.metadata.namespace ?? "";
     await labelNamespace(namespace, false);
-    const current = await mapNamespace(namespace, () => undefined);
+    const losses = lossesOf(offloading, () => true);
+    const current = await mapNamespace(namespace, (clusterID, present) =>
+      losses.has(clusterID) ? present : undefined,
+    );
     const remaining = current.filter(
       (map) => map.status?.currentMapping?.[namespace] && !isDeadPeer(foreignClusters.get(clusterOf(map))),
     );
     const clusters = new Map<string, ClusterState>(
-      remaining.map((map) => [clusterOf(map), { selected: false, phase: "Terminating" }]),
+      remaining.map((map) => {
+        const kept = losses.get(clusterOf(map));
+        const phase = kept ? map.status?.currentMapping?.[namespace]?.phase : "Terminating";
+        return [clusterOf(map), { selected: false, phase, kept }];
+      }),
     );
     const { remoteNamespaceName: remote } = offloading.status ?? {};
     await writeStatus(
@@ -170,6 +204,10 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     .watch(nodes, (_node, event) => (event.type === "updated" && hasSameLabels(event.old, event.object) ? [] : all()))
     .watch(namespaces, ({ metadata }) => {
       const key = `${metadata?.name ?? ""}/${Names.namespaceOffloading}`;
+      return offloadings.get(key) ? [key] : [];
+    })
+    .watch(volumes, ({ spec }) => {
+      const key = `${spec?.claimRef?.namespace ?? ""}/${Names.namespaceOffloading}`;
       return offloadings.get(key) ? [key] : [];
     })
     .watch(foreignClusters, (_foreignCluster, event) =>

@@ -8,6 +8,8 @@ export interface ClusterState {
   selected: boolean;
   /** Of the namespace there, undefined while the provider has not answered. */
   phase?: NamespaceMapPhase;
+  /** Why the namespace stays there though the cluster is not selected any more. */
+  kept?: string;
 }
 
 /** The conditions of each cluster (offloading specification, §4.3). Clusters not in `clusters` are dropped. */
@@ -18,19 +20,21 @@ export function clusterConditions(clusters: ReadonlyMap<string, ClusterState>, b
 }
 
 function conditionsOf(
-  { selected, phase }: ClusterState,
+  { selected, phase, kept }: ClusterState,
   before: RemoteNamespaceCondition[],
 ): RemoteNamespaceCondition[] {
   const required = withCondition(
     before.filter(({ type }) => type === "OffloadingRequired"),
     selected
       ? condition("OffloadingRequired", true, "ClusterSelected", "the cluster is selected by the cluster selector")
-      : condition("OffloadingRequired", false, "ClusterNotSelected", "no virtual node of the cluster is selected"),
+      : kept !== undefined
+        ? condition("OffloadingRequired", false, "VolumesWouldBeLost", kept)
+        : condition("OffloadingRequired", false, "ClusterNotSelected", "no virtual node of the cluster is selected"),
   );
   if (!selected && phase === undefined) return required;
   const ready = withCondition(
     before.filter(({ type }) => type === "Ready"),
-    selected ? readyCondition(phase) : readyCondition("Terminating"),
+    selected || kept !== undefined ? readyCondition(phase) : readyCondition("Terminating"),
   );
   return [...required, ...ready];
 }

@@ -6,13 +6,12 @@ import {
   PersistentVolumeClaimResource,
   PersistentVolumeResource,
   StorageClassResource,
-  TerminalError,
   isAlreadyExists,
   isDeleting,
   keyOf,
 } from "../../../runtime/index.js";
 import { reportCapacity, reschedule } from "../../../storage/claim-updates.js";
-import { isVirtualClaim, refusalOf, selectedNodeOf } from "../../../storage/virtual-claim.js";
+import { isVirtualClaim, refuseImpossible, selectedNodeOf } from "../../../storage/virtual-claim.js";
 import { requestedStorage, virtualVolume } from "../../../storage/virtual-volume.js";
 import type { ControllerContext } from "../../context.js";
 import { FIELD_MANAGER } from "../field-manager.js";
@@ -39,14 +38,8 @@ export function localClaimController(context: ControllerContext): Controller {
     if (claim.spec?.volumeName) return real && follow(claim, real);
     const node = nodes.get(selectedNodeOf(claim) ?? "");
     if (!node || isVirtual(node)) return;
-    const refusal = refusalOf(claim);
-    if (refusal) return refuse(claim, refusal);
+    refuseImpossible(claim, events);
     return provide(claim, real ?? (await makeReal(claim)));
-  }
-
-  function refuse(claim: PersistentVolumeClaim, why: string): never {
-    events.warning(PersistentVolumeClaimResource, claim, "ProvisioningFailed", why);
-    throw new TerminalError(why);
   }
 
   async function makeReal(claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
