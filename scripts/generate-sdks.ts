@@ -9,7 +9,7 @@ import { withLock } from "../test/clusters/support/lock.js";
 import { which } from "../test/clusters/support/packages.js";
 
 const SOURCE = path.join(path.dirname(fileURLToPath(import.meta.url)), "sdkgen");
-const SOURCE_FILES = ["go.mod", "go.sum", "languages.go", "logo.png", "main.go"] as const;
+const SOURCE_FILES = ["examples.go", "go.mod", "go.sum", "languages.go", "logo.png", "main.go"] as const;
 
 /** The languages that the generator writes an SDK of, by the name of the folder. */
 export const LANGUAGES = ["nodejs", "python", "go", "dotnet", "java"] as const;
@@ -27,8 +27,8 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
   await run(generator, [schemaFile, folder]);
 }
 
-/** The generator is built once for each version of its source: from cold that takes a minute and a half. */
-async function ensureGenerator(): Promise<string> {
+/** The generator's program. It is built once for each version of its source: from cold that takes a minute and a half. */
+export async function ensureGenerator(): Promise<string> {
   const contents = await Promise.all(SOURCE_FILES.map((name) => readFile(path.join(SOURCE, name), "base64")));
   const folder = path.join(cacheFolder(), "sdkgen");
   const program = path.join(folder, `sdkgen-${sha256(contents.join("\n")).slice(0, 16)}`);

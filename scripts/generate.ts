@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import { registry } from "../provider/resources/index.js";
 import { packageSchema } from "../provider/schema/package-schema.js";
 import { VERSION } from "../provider/version.js";
+import { examplePrograms } from "./example-programs.js";
 import { generateSdks, LANGUAGES, WRITTEN_BY_HAND } from "./generate-sdks.js";
-import { referencePage, type ReferenceSchema } from "./reference.js";
+import { referencePages, type ReferenceSchema } from "./reference.js";
 import { messageOf } from "../agent/runtime/kube-error.js";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
@@ -17,23 +18,32 @@ type Files = Map<string, Buffer>;
 /** What installing and building put beside the sources. */
 const BUILT = /(^|\/)(node_modules|bin|obj|target|build|__pycache__|\.mypy_cache|[^/]*\.egg-info)\//;
 
-/** provider/schema.json, the reference page and the SDKs, as the definitions in provider/resources make them. */
+const EXAMPLES = "provider/schema/examples.json";
+const REFERENCE = "docs/reference";
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** The examples in each language, provider/schema.json, the reference pages and the SDKs, as the definitions in provider/resources make them. */
 async function generate(): Promise<Files> {
-  const schema = `${JSON.stringify(packageSchema(registry, VERSION), null, 2)}\n`;
-  const files: Files = new Map([
-    ["provider/schema.json", Buffer.from(schema)],
-    ["docs/reference.md", Buffer.from(referencePage(JSON.parse(schema) as ReferenceSchema))],
-  ]);
   const folder = await mkdtemp(path.join(os.tmpdir(), "pulumi-liqo-sdk-"));
+  const schemaFile = path.join(folder, "schema.json");
   try {
-    const schemaFile = path.join(folder, "schema.json");
+    await writeFile(schemaFile, json(packageSchema(registry, VERSION, {})));
+    const examples = await examplePrograms(schemaFile, path.join(folder, "examples"));
+    const schema = json(packageSchema(registry, VERSION, examples));
     await writeFile(schemaFile, schema);
     await generateSdks(schemaFile, path.join(folder, "sdk"));
-    for (const [name, content] of await readSdks(path.join(folder, "sdk"))) files.set(name, content);
+    const plain = packageSchema(registry, VERSION, {}) as unknown as ReferenceSchema;
+    const pages = [...referencePages(plain, examples)].map(([name, text]) => [`docs/${name}`, text] as const);
+    return new Map([
+      [EXAMPLES, Buffer.from(json(examples))],
+      ["provider/schema.json", Buffer.from(schema)],
+      ...pages.map(([name, text]) => [name, Buffer.from(text)] as const),
+      ...(await readSdks(path.join(folder, "sdk"))),
+    ]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return files;
 }
 
 /** All files of the SDKs below a folder, as sdk/LANGUAGE/…; what installing and building put there is left out. */
@@ -53,7 +63,13 @@ async function readSdks(folder: string): Promise<Files> {
 async function committed(): Promise<Files> {
   const files = await readSdks(path.join(root, "sdk"));
   for (const name of WRITTEN_BY_HAND) files.delete(`sdk/${name}`);
-  for (const name of ["provider/schema.json", "docs/reference.md"]) {
+  const pages = await readdir(path.join(root, REFERENCE)).catch(() => []);
+  for (const name of [
+    EXAMPLES,
+    "provider/schema.json",
+    `${REFERENCE}.md`,
+    ...pages.map((page) => `${REFERENCE}/${page}`),
+  ]) {
     const content = await readFile(path.join(root, name)).catch(() => undefined);
     if (content !== undefined) files.set(name, content);
   }

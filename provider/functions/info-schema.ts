@@ -98,7 +98,11 @@ export const peerInfo = z
           .object({
             address: z.array(z.string()).meta({ description: "The tunnel's server addresses." }),
             port: z.int().optional().meta({ description: "The tunnel's server port." }),
-            role: z.string().meta({ description: "Server or Client: the asked cluster's part." }),
+            role: z.enum(["Server", "Client"]).meta({
+              description: "The asked cluster's part.",
+              typeName: "GatewayRole",
+              enumDescriptions: { Server: "The peer's gateway calls this one.", Client: "This one calls the peer's." },
+            }),
           })
           .optional()
           .meta({ typeName: "PeerGateway", description: "The gateway towards the peer." }),
@@ -114,9 +118,11 @@ export const peerInfo = z
             z
               .object({
                 name: z.string().meta({ description: "The slice's name." }),
-                action: z
-                  .enum(["Consuming", "Providing"])
-                  .meta({ description: "What the asked cluster does with it.", typeName: "SliceAction" }),
+                action: z.enum(["Consuming", "Providing"]).meta({
+                  description: "What the asked cluster does with it.",
+                  typeName: "SliceAction",
+                  enumDescriptions: { Consuming: "It uses the peer's resources.", Providing: "It lends its own." },
+                }),
                 accepted: z.boolean().meta({ description: "Whether the provider accepted it." }),
                 alerts,
                 resources: amounts,

@@ -3,6 +3,7 @@ import { fieldsOf, typeOf, unwrap, type FieldInfo } from "../framework/field-inf
 import { providerConfig } from "../framework/provider-config.js";
 import type { Shape } from "../framework/resource.js";
 import type { Registry } from "../server/registry.js";
+import { EXAMPLES, withExample, type Examples } from "./examples.js";
 import { languages } from "./languages.js";
 
 export const PACKAGE = "liqo";
@@ -29,12 +30,19 @@ class Types {
   }
 }
 
-/** Pulumi's package schema, derived from the definitions alone. */
-export function packageSchema(registry: Registry, version: string): Json {
+/** Pulumi's package schema, derived from the definitions and the examples of resources alone. */
+export function packageSchema(registry: Registry, version: string, examples: Examples = EXAMPLES): Json {
   const types = new Types();
+  const described = ({ token, description }: { token: string; description: string }): Json => ({
+    description: withExample(description, token, examples),
+  });
   const resources = Object.fromEntries([
-    ...registry.resources.map((one) => [one.token, resourceSchema(one, types, false)] as const),
-    ...registry.components.map((one) => [one.token, resourceSchema(one, types, true)] as const),
+    ...registry.resources.map(
+      (one) => [one.token, { ...described(one), ...resourceSchema(one, types, false) }] as const,
+    ),
+    ...registry.components.map(
+      (one) => [one.token, { ...described(one), ...resourceSchema(one, types, true) }] as const,
+    ),
   ]);
   const functions = Object.fromEntries(
     registry.functions.map((one) => [one.token, functionSchema(one, types)] as const),
@@ -63,17 +71,12 @@ export function packageSchema(registry: Registry, version: string): Json {
   };
 }
 
-function resourceSchema(
-  definition: { token: string; description: string; inputs: Shape; outputs: Shape },
-  types: Types,
-  isComponent: boolean,
-): Json {
+function resourceSchema(definition: { inputs: Shape; outputs: Shape }, types: Types, isComponent: boolean): Json {
   const inputs = objectSchema(definition.inputs, types);
   const outputs = objectSchema(definition.outputs, types);
   // State of a custom resource holds its inputs too; of those with a default there is always a value.
   const echoed = isComponent ? { properties: {}, required: [] } : echoOf(definition.inputs, inputs);
   return {
-    description: definition.description,
     ...(isComponent ? { isComponent: true } : {}),
     inputProperties: inputs.properties,
     ...requiredList("requiredInputs", inputs.required),

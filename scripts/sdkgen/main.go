@@ -22,10 +22,16 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("usage: sdkgen SCHEMA FOLDER")
+	if len(args) == 3 && args[0] == "examples" {
+		return writeExamples(args[1], args[2])
 	}
-	schemaFile, folder := args[0], args[1]
+	if len(args) != 2 {
+		return fmt.Errorf("usage: sdkgen [examples] SCHEMA FOLDER")
+	}
+	return writeSdks(args[0], args[1])
+}
+
+func writeSdks(schemaFile, folder string) error {
 	text, err := os.ReadFile(schemaFile)
 	if err != nil {
 		return err

@@ -11,6 +11,41 @@ namespace Pulumi.Liqo
 {
     /// <summary>
     /// The agent in one cluster: custom resource definitions, roles, controller, network fabric and configuration. Two clusters with agents can be peered.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var agent = new Liqo.Agent("agent", new()
+    ///     {
+    ///         Cluster = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         ClusterId = "west",
+    ///         ClusterLabels = 
+    ///         {
+    ///             { "topology.kubernetes.io/region", "eu-west" },
+    ///         },
+    ///         ReservedSubnets = new[]
+    ///         {
+    ///             "192.168.0.0/16",
+    ///         },
+    ///         GatewayReplicas = 2,
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["version"] = agent.Version,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:Agent")]
     public partial class Agent : global::Pulumi.CustomResource

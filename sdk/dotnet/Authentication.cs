@@ -13,6 +13,36 @@ namespace Pulumi.Liqo
     /// Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
     /// 
     /// Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;@&lt;consumer context&gt;,&lt;provider context&gt;`.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var authentication = new Liqo.Authentication("authentication", new()
+    ///     {
+    ///         Consumer = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Provider = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "east",
+    ///         },
+    ///         TenantCondition = Liqo.TenantCondition.Cordoned,
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["kubeconfigSecretName"] = authentication.KubeconfigSecretName,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:Authentication")]
     public partial class Authentication : global::Pulumi.CustomResource

@@ -8,6 +8,40 @@ using Pulumi;
 namespace Pulumi.Liqo
 {
     [EnumType]
+    public readonly struct GatewayRole : IEquatable<GatewayRole>
+    {
+        private readonly string _value;
+
+        private GatewayRole(string value)
+        {
+            _value = value ?? throw new ArgumentNullException(nameof(value));
+        }
+
+        /// <summary>
+        /// The peer's gateway calls this one.
+        /// </summary>
+        public static GatewayRole Server { get; } = new GatewayRole("Server");
+        /// <summary>
+        /// This one calls the peer's.
+        /// </summary>
+        public static GatewayRole Client { get; } = new GatewayRole("Client");
+
+        public static bool operator ==(GatewayRole left, GatewayRole right) => left.Equals(right);
+        public static bool operator !=(GatewayRole left, GatewayRole right) => !left.Equals(right);
+
+        public static explicit operator string(GatewayRole value) => value._value;
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override bool Equals(object? obj) => obj is GatewayRole other && Equals(other);
+        public bool Equals(GatewayRole other) => string.Equals(_value, other._value, StringComparison.Ordinal);
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override int GetHashCode() => _value?.GetHashCode() ?? 0;
+
+        public override string ToString() => _value;
+    }
+
+    [EnumType]
     public readonly struct GatewayServerLocation : IEquatable<GatewayServerLocation>
     {
         private readonly string _value;
@@ -223,11 +257,29 @@ namespace Pulumi.Liqo
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// The label is one of the values.
+        /// </summary>
         public static NodeSelectorOperator In { get; } = new NodeSelectorOperator("In");
+        /// <summary>
+        /// The label is none of the values, or is not there.
+        /// </summary>
         public static NodeSelectorOperator NotIn { get; } = new NodeSelectorOperator("NotIn");
+        /// <summary>
+        /// The label is there; values must be left out.
+        /// </summary>
         public static NodeSelectorOperator Exists { get; } = new NodeSelectorOperator("Exists");
+        /// <summary>
+        /// The label is not there; values must be left out.
+        /// </summary>
         public static NodeSelectorOperator DoesNotExist { get; } = new NodeSelectorOperator("DoesNotExist");
+        /// <summary>
+        /// The label is a whole number greater than the one value.
+        /// </summary>
         public static NodeSelectorOperator Gt { get; } = new NodeSelectorOperator("Gt");
+        /// <summary>
+        /// The label is a whole number less than the one value.
+        /// </summary>
         public static NodeSelectorOperator Lt { get; } = new NodeSelectorOperator("Lt");
 
         public static bool operator ==(NodeSelectorOperator left, NodeSelectorOperator right) => left.Equals(right);
@@ -335,7 +387,13 @@ namespace Pulumi.Liqo
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// It uses the peer's resources.
+        /// </summary>
         public static SliceAction Consuming { get; } = new SliceAction("Consuming");
+        /// <summary>
+        /// It lends its own.
+        /// </summary>
         public static SliceAction Providing { get; } = new SliceAction("Providing");
 
         public static bool operator ==(SliceAction left, SliceAction right) => left.Equals(right);
@@ -363,8 +421,17 @@ namespace Pulumi.Liqo
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// They are not scheduled there.
+        /// </summary>
         public static TaintEffect NoSchedule { get; } = new TaintEffect("NoSchedule");
+        /// <summary>
+        /// They are scheduled there only where nothing else has room.
+        /// </summary>
         public static TaintEffect PreferNoSchedule { get; } = new TaintEffect("PreferNoSchedule");
+        /// <summary>
+        /// They are not scheduled there, and those that run there are evicted.
+        /// </summary>
         public static TaintEffect NoExecute { get; } = new TaintEffect("NoExecute");
 
         public static bool operator ==(TaintEffect left, TaintEffect right) => left.Equals(right);

@@ -13,6 +13,56 @@ namespace Pulumi.Liqo
     /// Extends a namespace to the providers: they get a namespace for it, and its new pods may run there. When it is deleted, pods come home first.
     /// 
     /// Import ID: `&lt;consumer cluster ID&gt;/&lt;namespace&gt;`, optionally followed by `@&lt;context&gt;`.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var offloading = new Liqo.NamespaceOffloading("offloading", new()
+    ///     {
+    ///         Cluster = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Namespace = "shop",
+    ///         CreateNamespace = true,
+    ///         PodOffloadingStrategy = Liqo.PodOffloadingStrategy.LocalAndRemote,
+    ///         ClusterSelector = new Liqo.Inputs.ClusterSelectorArgs
+    ///         {
+    ///             NodeSelectorTerms = new[]
+    ///             {
+    ///                 new Liqo.Inputs.NodeSelectorTermArgs
+    ///                 {
+    ///                     MatchExpressions = new[]
+    ///                     {
+    ///                         new Liqo.Inputs.NodeSelectorRequirementArgs
+    ///                         {
+    ///                             Key = "topology.kubernetes.io/region",
+    ///                             Operator = Liqo.NodeSelectorOperator.In,
+    ///                             Values = new[]
+    ///                             {
+    ///                                 "eu-west",
+    ///                                 "eu-north",
+    ///                             },
+    ///                         },
+    ///                     },
+    ///                 },
+    ///             },
+    ///         },
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["remoteNamespace"] = offloading.RemoteNamespace,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:NamespaceOffloading")]
     public partial class NamespaceOffloading : global::Pulumi.CustomResource

@@ -13,6 +13,42 @@ namespace Pulumi.Liqo
     /// An encrypted network between the pods of two clusters: it tells each cluster the other's address ranges, which are remapped where they are taken, and joins them by a WireGuard tunnel. Both directions between two clusters share one link.
     /// 
     /// Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;@&lt;consumer context&gt;,&lt;provider context&gt;`.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var link = new Liqo.NetworkLink("link", new()
+    ///     {
+    ///         Consumer = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Provider = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "east",
+    ///         },
+    ///         GatewayServerLocation = Liqo.GatewayServerLocation.Consumer,
+    ///         GatewayServer = new Liqo.Inputs.GatewayServerArgs
+    ///         {
+    ///             Type = Liqo.GatewayServiceType.LoadBalancer,
+    ///             Port = 51840,
+    ///         },
+    ///         Mtu = 1300,
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["endpoint"] = link.Endpoint,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:NetworkLink")]
     public partial class NetworkLink : global::Pulumi.CustomResource

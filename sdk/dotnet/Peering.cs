@@ -11,6 +11,42 @@ namespace Pulumi.Liqo
 {
     /// <summary>
     /// Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var peering = new Liqo.Peering("peering", new()
+    ///     {
+    ///         Consumer = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Provider = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "east",
+    ///         },
+    ///         GatewayServer = new Liqo.Inputs.GatewayServerArgs
+    ///         {
+    ///             Type = Liqo.GatewayServiceType.NodePort,
+    ///         },
+    ///         Cpu = "2",
+    ///         Memory = "4Gi",
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["virtualNodeName"] = peering.VirtualNodeName,
+    ///         ["remappedCIDRs"] = peering.RemappedCIDRs,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:Peering")]
     public partial class Peering : global::Pulumi.ComponentResource

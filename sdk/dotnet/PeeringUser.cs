@@ -11,6 +11,33 @@ namespace Pulumi.Liqo
 {
     /// <summary>
     /// A credential with which a consumer's administrator can peer with this provider without being its administrator. It works in the consumer's tenant namespace only. Its private key is made here and kept in no cluster: it cannot be imported.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var user = new Liqo.PeeringUser("user", new()
+    ///     {
+    ///         Cluster = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "east",
+    ///         },
+    ///         ConsumerClusterId = "west",
+    ///         ExpirationSeconds = 2592000,
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["kubeconfig"] = user.Kubeconfig,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:PeeringUser")]
     public partial class PeeringUser : global::Pulumi.CustomResource

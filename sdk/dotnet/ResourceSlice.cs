@@ -13,6 +13,60 @@ namespace Pulumi.Liqo
     /// Asks the provider for resources and, once they are granted, makes a virtual node of them on the consumer. A change of what is asked for is negotiated in place; the virtual node follows.
     /// 
     /// Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;/&lt;name&gt;@&lt;consumer context&gt;,&lt;provider context&gt;`.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var authentication = new Liqo.Authentication("authentication", new()
+    ///     {
+    ///         Consumer = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Provider = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "east",
+    ///         },
+    ///     });
+    /// 
+    ///     var slice = new Liqo.ResourceSlice("slice", new()
+    ///     {
+    ///         Consumer = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Provider = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "east",
+    ///         },
+    ///         Name = "gpu",
+    ///         Resources = 
+    ///         {
+    ///             { "cpu", "8" },
+    ///             { "memory", "32Gi" },
+    ///             { "nvidia.com/gpu", "1" },
+    ///         },
+    ///     }, new CustomResourceOptions
+    ///     {
+    ///         DependsOn =
+    ///         {
+    ///             authentication,
+    ///         },
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["acceptedResources"] = slice.AcceptedResources,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:ResourceSlice")]
     public partial class ResourceSlice : global::Pulumi.CustomResource

@@ -13,6 +13,70 @@ namespace Pulumi.Liqo
     /// A further virtual node for a provider, beside those that ResourceSlices make by themselves: with its own capacity, labels, or choice of the provider's nodes.
     /// 
     /// Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;/&lt;name&gt;`, optionally followed by `@&lt;context&gt;`.
+    /// 
+    /// ## Example Usage
+    /// 
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using Liqo = Pulumi.Liqo;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var slice = new Liqo.ResourceSlice("slice", new()
+    ///     {
+    ///         Consumer = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Provider = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "east",
+    ///         },
+    ///         CreateVirtualNode = false,
+    ///     });
+    /// 
+    ///     var node = new Liqo.VirtualNode("node", new()
+    ///     {
+    ///         Cluster = new Liqo.Inputs.ClusterArgs
+    ///         {
+    ///             Context = "west",
+    ///         },
+    ///         Name = "east-fast-disks",
+    ///         ProviderClusterId = slice.ProviderClusterId,
+    ///         ResourceSliceName = slice.SliceName,
+    ///         Resources = 
+    ///         {
+    ///             { "cpu", "4" },
+    ///             { "memory", "16Gi" },
+    ///             { "pods", "20" },
+    ///         },
+    ///         Labels = 
+    ///         {
+    ///             { "disk", "fast" },
+    ///         },
+    ///         Taints = new[]
+    ///         {
+    ///             new Liqo.Inputs.TaintArgs
+    ///             {
+    ///                 Key = "disk",
+    ///                 Value = "fast",
+    ///                 Effect = Liqo.TaintEffect.PreferNoSchedule,
+    ///             },
+    ///         },
+    ///         NodeSelector = 
+    ///         {
+    ///             { "disktype", "ssd" },
+    ///         },
+    ///     });
+    /// 
+    ///     return new Dictionary&lt;string, object?&gt;
+    ///     {
+    ///         ["nodeName"] = node.NodeName,
+    ///     };
+    /// });
+    /// ```
     /// </summary>
     [LiqoResourceType("liqo:index:VirtualNode")]
     public partial class VirtualNode : global::Pulumi.CustomResource

@@ -9,6 +9,26 @@ import * as utilities from "./utilities";
 
 /**
  * The agent in one cluster: custom resource definitions, roles, controller, network fabric and configuration. Two clusters with agents can be peered.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const agent = new liqo.Agent("agent", {
+ *     cluster: {
+ *         context: "west",
+ *     },
+ *     clusterId: "west",
+ *     clusterLabels: {
+ *         "topology.kubernetes.io/region": "eu-west",
+ *     },
+ *     reservedSubnets: ["192.168.0.0/16"],
+ *     gatewayReplicas: 2,
+ * });
+ * export const version = agent.version;
+ * ```
  */
 export class Agent extends pulumi.CustomResource {
     /**

@@ -11,6 +11,24 @@ import * as utilities from "./utilities";
  * Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
  *
  * Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const authentication = new liqo.Authentication("authentication", {
+ *     consumer: {
+ *         context: "west",
+ *     },
+ *     provider: {
+ *         context: "east",
+ *     },
+ *     tenantCondition: liqo.TenantCondition.Cordoned,
+ * });
+ * export const kubeconfigSecretName = authentication.kubeconfigSecretName;
+ * ```
  */
 export class Authentication extends pulumi.CustomResource {
     /**

@@ -11,6 +11,35 @@ import * as utilities from "./utilities";
  * Extends a namespace to the providers: they get a namespace for it, and its new pods may run there. When it is deleted, pods come home first.
  *
  * Import ID: `<consumer cluster ID>/<namespace>`, optionally followed by `@<context>`.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const offloading = new liqo.NamespaceOffloading("offloading", {
+ *     cluster: {
+ *         context: "west",
+ *     },
+ *     namespace: "shop",
+ *     createNamespace: true,
+ *     podOffloadingStrategy: liqo.PodOffloadingStrategy.LocalAndRemote,
+ *     clusterSelector: {
+ *         nodeSelectorTerms: [{
+ *             matchExpressions: [{
+ *                 key: "topology.kubernetes.io/region",
+ *                 operator: liqo.NodeSelectorOperator.In,
+ *                 values: [
+ *                     "eu-west",
+ *                     "eu-north",
+ *                 ],
+ *             }],
+ *         }],
+ *     },
+ * });
+ * export const remoteNamespace = offloading.remoteNamespace;
+ * ```
  */
 export class NamespaceOffloading extends pulumi.CustomResource {
     /**

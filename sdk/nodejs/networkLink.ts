@@ -11,6 +11,29 @@ import * as utilities from "./utilities";
  * An encrypted network between the pods of two clusters: it tells each cluster the other's address ranges, which are remapped where they are taken, and joins them by a WireGuard tunnel. Both directions between two clusters share one link.
  *
  * Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const link = new liqo.NetworkLink("link", {
+ *     consumer: {
+ *         context: "west",
+ *     },
+ *     provider: {
+ *         context: "east",
+ *     },
+ *     gatewayServerLocation: liqo.GatewayServerLocation.Consumer,
+ *     gatewayServer: {
+ *         type: liqo.GatewayServiceType.LoadBalancer,
+ *         port: 51840,
+ *     },
+ *     mtu: 1300,
+ * });
+ * export const endpoint = link.endpoint;
+ * ```
  */
 export class NetworkLink extends pulumi.CustomResource {
     /**

@@ -9,6 +9,29 @@ import * as utilities from "./utilities";
 
 /**
  * Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const peering = new liqo.Peering("peering", {
+ *     consumer: {
+ *         context: "west",
+ *     },
+ *     provider: {
+ *         context: "east",
+ *     },
+ *     gatewayServer: {
+ *         type: liqo.GatewayServiceType.NodePort,
+ *     },
+ *     cpu: "2",
+ *     memory: "4Gi",
+ * });
+ * export const virtualNodeName = peering.virtualNodeName;
+ * export const remappedCIDRs = peering.remappedCIDRs;
+ * ```
  */
 export class Peering extends pulumi.ComponentResource {
     /** @internal */

@@ -9,6 +9,22 @@ import * as utilities from "./utilities";
 
 /**
  * A credential with which a consumer's administrator can peer with this provider without being its administrator. It works in the consumer's tenant namespace only. Its private key is made here and kept in no cluster: it cannot be imported.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const user = new liqo.PeeringUser("user", {
+ *     cluster: {
+ *         context: "east",
+ *     },
+ *     consumerClusterId: "west",
+ *     expirationSeconds: 2592000,
+ * });
+ * export const kubeconfig = user.kubeconfig;
+ * ```
  */
 export class PeeringUser extends pulumi.CustomResource {
     /**

@@ -11,6 +11,39 @@ import * as utilities from "./utilities";
  * Asks the provider for resources and, once they are granted, makes a virtual node of them on the consumer. A change of what is asked for is negotiated in place; the virtual node follows.
  *
  * Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>@<consumer context>,<provider context>`.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const authentication = new liqo.Authentication("authentication", {
+ *     consumer: {
+ *         context: "west",
+ *     },
+ *     provider: {
+ *         context: "east",
+ *     },
+ * });
+ * const slice = new liqo.ResourceSlice("slice", {
+ *     consumer: {
+ *         context: "west",
+ *     },
+ *     provider: {
+ *         context: "east",
+ *     },
+ *     name: "gpu",
+ *     resources: {
+ *         cpu: "8",
+ *         memory: "32Gi",
+ *         "nvidia.com/gpu": "1",
+ *     },
+ * }, {
+ *     dependsOn: [authentication],
+ * });
+ * export const acceptedResources = slice.acceptedResources;
+ * ```
  */
 export class ResourceSlice extends pulumi.CustomResource {
     /**

@@ -11,6 +11,48 @@ import * as utilities from "./utilities";
  * A further virtual node for a provider, beside those that ResourceSlices make by themselves: with its own capacity, labels, or choice of the provider's nodes.
  *
  * Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>`, optionally followed by `@<context>`.
+ *
+ * ## Example Usage
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as liqo from "pulumi-liqo";
+ *
+ * const slice = new liqo.ResourceSlice("slice", {
+ *     consumer: {
+ *         context: "west",
+ *     },
+ *     provider: {
+ *         context: "east",
+ *     },
+ *     createVirtualNode: false,
+ * });
+ * const node = new liqo.VirtualNode("node", {
+ *     cluster: {
+ *         context: "west",
+ *     },
+ *     name: "east-fast-disks",
+ *     providerClusterId: slice.providerClusterId,
+ *     resourceSliceName: slice.sliceName,
+ *     resources: {
+ *         cpu: "4",
+ *         memory: "16Gi",
+ *         pods: "20",
+ *     },
+ *     labels: {
+ *         disk: "fast",
+ *     },
+ *     taints: [{
+ *         key: "disk",
+ *         value: "fast",
+ *         effect: liqo.TaintEffect.PreferNoSchedule,
+ *     }],
+ *     nodeSelector: {
+ *         disktype: "ssd",
+ *     },
+ * });
+ * export const nodeName = node.nodeName;
+ * ```
  */
 export class VirtualNode extends pulumi.CustomResource {
     /**

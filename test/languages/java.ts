@@ -5,6 +5,7 @@ import { run } from "../clusters/support/exec.js";
 import { ensurePrograms, which } from "../clusters/support/packages.js";
 import type { Progress } from "../clusters/support/progress.js";
 import type { LanguageCheck } from "./index.js";
+import { writeSchemaExamples } from "./schema-examples.js";
 import { cachedFolder, example, runTool, sdk } from "./toolchain.js";
 
 const PROGRAMS = [
@@ -12,16 +13,26 @@ const PROGRAMS = [
   { program: "mvn", package: "maven" },
 ];
 
-/** Compiles the SDK and the example. */
+/** Compiles the SDK, the example and those in the SDK's documentation. */
 export const checkJava: LanguageCheck = async (progress) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), "pulumi-liqo-java-"));
   try {
-    await compileJavaExample("peer-two-clusters-java", folder, progress);
+    const libraries = await compileJavaExample("peer-two-clusters-java", folder, progress);
+    await compileDocumentation(folder, libraries);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
   return { checked: true };
 };
+
+/** Their programs all have one name: for the compiler each is in a package of its own. */
+async function compileDocumentation(output: string, libraries: string): Promise<void> {
+  const folder = path.join(output, "documentation");
+  const sources = await writeSchemaExamples("java", folder, "App.java", (text, name) =>
+    text.replace(/^package \w+;/, `package ${name.toLowerCase()};`),
+  );
+  await compile("the examples of the Java SDK's documentation", sources, output, libraries);
+}
 
 /** Compiles the SDK and an example into a folder; returns the class path that the example runs with. */
 export async function compileJavaExample(name: string, output: string, progress: Progress): Promise<string> {
@@ -29,16 +40,20 @@ export async function compileJavaExample(name: string, output: string, progress:
   const libraries = await classPath(progress);
   const folders = [path.join(sdk("java"), "src/main/java"), path.join(example(name), "src/main/java")];
   const sources = (await Promise.all(folders.map(javaFiles))).flat();
+  await compile(`the Java SDK and the example ${name}`, sources, output, libraries);
+  return [output, path.join(sdk("java"), "src/main/resources"), libraries].join(path.delimiter);
+}
+
+async function compile(what: string, sources: readonly string[], output: string, classPath: string): Promise<void> {
   await mkdir(output, { recursive: true });
   const list = path.join(output, "sources.txt");
   await writeFile(list, sources.join("\n"));
   const javac = which("javac") ?? "javac";
   // As the project files say it: the oldest Java that the SDK is for.
-  await runTool(`the Java SDK and the example ${name}`, javac, [
+  await runTool(what, javac, [
     ...["-proc:none", "-Xlint:none", "--release", "11"],
-    ...["-d", output, "-cp", libraries, `@${list}`],
+    ...["-d", output, "-cp", classPath, `@${list}`],
   ]);
-  return [output, path.join(sdk("java"), "src/main/resources"), libraries].join(path.delimiter);
 }
 
 /** The libraries of the SDK's project file, fetched by Maven. */

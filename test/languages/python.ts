@@ -5,6 +5,7 @@ import { run, tryRun } from "../clusters/support/exec.js";
 import { ensurePrograms, installPackages } from "../clusters/support/packages.js";
 import type { Progress } from "../clusters/support/progress.js";
 import type { LanguageCheck } from "./index.js";
+import { writeSchemaExamples } from "./schema-examples.js";
 import { cachedFolder, example, REPOSITORY, runTool, sdk } from "./toolchain.js";
 
 const REQUIREMENTS = path.join(REPOSITORY, "test/languages/requirements.txt");
@@ -38,7 +39,7 @@ export async function installPythonSdk(python: string, folder: string): Promise<
   await runTool("the package of the Python SDK", python, ["-m", "pip", "install", ...flags, source]);
 }
 
-/** Installs the SDK, imports every module of it, then checks the example's types against it, strictly. */
+/** Installs the SDK, imports every module of it, then checks the types of the example and of those in its documentation against it, strictly. */
 export const checkPython: LanguageCheck = async (progress) => {
   const python = await pythonEnvironment(progress);
   const folder = await mkdtemp(path.join(os.tmpdir(), "pulumi-liqo-python-"));
@@ -50,6 +51,10 @@ export const checkPython: LanguageCheck = async (progress) => {
     await rm(folder, { recursive: true, force: true });
   }
   await checkTypes(python, path.join(example("peer-two-clusters-python"), "__main__.py"));
+  const documented = path.join(REPOSITORY, "dist/documentation/python");
+  // Each is a program by itself; checked together they need names of their own.
+  const programs = await writeSchemaExamples("python", documented, "__init__.py");
+  await checkTypes(python, ...programs);
   return { checked: true };
 };
 
@@ -59,10 +64,10 @@ for module in pkgutil.walk_packages(pulumi_liqo.__path__, "pulumi_liqo."):
     importlib.import_module(module.name)
 `;
 
-async function checkTypes(python: string, program: string): Promise<void> {
+async function checkTypes(python: string, ...programs: string[]): Promise<void> {
   const config = path.join(REPOSITORY, "test/languages/mypy.ini");
   const cache = path.join(path.dirname(python), "../../mypy");
   const env = { ...process.env, MYPYPATH: sdk("python") };
-  const args = ["-m", "mypy", "--config-file", config, "--cache-dir", cache, program];
-  await runTool("the Python example", python, args, { env });
+  const args = ["-m", "mypy", "--config-file", config, "--cache-dir", cache, ...programs];
+  await runTool("the Python examples", python, args, { env });
 }

@@ -5,9 +5,18 @@ import { drift } from "../pair-properties.js";
 const requirement = z
   .object({
     key: z.string().meta({ description: "The label's key, or the field's name." }),
-    operator: z
-      .enum(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])
-      .meta({ description: "How values are compared.", typeName: "NodeSelectorOperator" }),
+    operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]).meta({
+      description: "How values are compared.",
+      typeName: "NodeSelectorOperator",
+      enumDescriptions: {
+        In: "The label is one of the values.",
+        NotIn: "The label is none of the values, or is not there.",
+        Exists: "The label is there; values must be left out.",
+        DoesNotExist: "The label is not there; values must be left out.",
+        Gt: "The label is a whole number greater than the one value.",
+        Lt: "The label is a whole number less than the one value.",
+      },
+    }),
     values: z.array(z.string()).optional().meta({ description: "What it is compared with." }),
   })
   .meta({ description: "One requirement.", typeName: "NodeSelectorRequirement" });

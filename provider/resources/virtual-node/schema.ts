@@ -20,6 +20,11 @@ const taint = z
     effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).meta({
       description: "What it does to pods that do not tolerate it.",
       typeName: "TaintEffect",
+      enumDescriptions: {
+        NoSchedule: "They are not scheduled there.",
+        PreferNoSchedule: "They are scheduled there only where nothing else has room.",
+        NoExecute: "They are not scheduled there, and those that run there are evicted.",
+      },
     }),
   })
   .meta({ description: "A taint of the node.", typeName: "Taint" });

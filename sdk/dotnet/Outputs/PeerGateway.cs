@@ -22,9 +22,9 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly int? Port;
         /// <summary>
-        /// Server or Client: the asked cluster's part.
+        /// The asked cluster's part.
         /// </summary>
-        public readonly string Role;
+        public readonly Pulumi.Liqo.GatewayRole Role;
 
         [OutputConstructor]
         private PeerGateway(
@@ -32,7 +32,7 @@ namespace Pulumi.Liqo.Outputs
 
             int? port,
 
-            string role)
+            Pulumi.Liqo.GatewayRole role)
         {
             Address = address;
             Port = port;

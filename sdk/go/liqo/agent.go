@@ -13,6 +13,43 @@ import (
 )
 
 // The agent in one cluster: custom resource definitions, roles, controller, network fabric and configuration. Two clusters with agents can be peered.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			agent, err := liqo.NewAgent(ctx, "agent", &liqo.AgentArgs{
+//				Cluster: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				ClusterId: pulumi.String("west"),
+//				ClusterLabels: pulumi.StringMap{
+//					"topology.kubernetes.io/region": pulumi.String("eu-west"),
+//				},
+//				ReservedSubnets: pulumi.StringArray{
+//					pulumi.String("192.168.0.0/16"),
+//				},
+//				GatewayReplicas: pulumi.Int(2),
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("version", agent.Version)
+//			return nil
+//		})
+//	}
+//
+// ```
 type Agent struct {
 	pulumi.CustomResourceState
 

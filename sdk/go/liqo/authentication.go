@@ -14,6 +14,39 @@ import (
 // Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
 //
 // Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			authentication, err := liqo.NewAuthentication(ctx, "authentication", &liqo.AuthenticationArgs{
+//				Consumer: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Provider: &liqo.ClusterArgs{
+//					Context: pulumi.String("east"),
+//				},
+//				TenantCondition: liqo.TenantConditionCordoned,
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("kubeconfigSecretName", authentication.KubeconfigSecretName)
+//			return nil
+//		})
+//	}
+//
+// ```
 type Authentication struct {
 	pulumi.CustomResourceState
 

@@ -15,6 +15,54 @@ import (
 // Extends a namespace to the providers: they get a namespace for it, and its new pods may run there. When it is deleted, pods come home first.
 //
 // Import ID: `<consumer cluster ID>/<namespace>`, optionally followed by `@<context>`.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			offloading, err := liqo.NewNamespaceOffloading(ctx, "offloading", &liqo.NamespaceOffloadingArgs{
+//				Cluster: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Namespace:             pulumi.String("shop"),
+//				CreateNamespace:       pulumi.Bool(true),
+//				PodOffloadingStrategy: liqo.PodOffloadingStrategyLocalAndRemote,
+//				ClusterSelector: &liqo.ClusterSelectorArgs{
+//					NodeSelectorTerms: liqo.NodeSelectorTermArray{
+//						&liqo.NodeSelectorTermArgs{
+//							MatchExpressions: liqo.NodeSelectorRequirementArray{
+//								&liqo.NodeSelectorRequirementArgs{
+//									Key:      pulumi.String("topology.kubernetes.io/region"),
+//									Operator: liqo.NodeSelectorOperatorIn,
+//									Values: pulumi.StringArray{
+//										pulumi.String("eu-west"),
+//										pulumi.String("eu-north"),
+//									},
+//								},
+//							},
+//						},
+//					},
+//				},
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("remoteNamespace", offloading.RemoteNamespace)
+//			return nil
+//		})
+//	}
+//
+// ```
 type NamespaceOffloading struct {
 	pulumi.CustomResourceState
 

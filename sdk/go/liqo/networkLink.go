@@ -14,6 +14,44 @@ import (
 // An encrypted network between the pods of two clusters: it tells each cluster the other's address ranges, which are remapped where they are taken, and joins them by a WireGuard tunnel. Both directions between two clusters share one link.
 //
 // Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			link, err := liqo.NewNetworkLink(ctx, "link", &liqo.NetworkLinkArgs{
+//				Consumer: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Provider: &liqo.ClusterArgs{
+//					Context: pulumi.String("east"),
+//				},
+//				GatewayServerLocation: liqo.GatewayServerLocationConsumer,
+//				GatewayServer: &liqo.GatewayServerArgs{
+//					Type: liqo.GatewayServiceTypeLoadBalancer,
+//					Port: pulumi.Int(51840),
+//				},
+//				Mtu: pulumi.Int(1300),
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("endpoint", link.Endpoint)
+//			return nil
+//		})
+//	}
+//
+// ```
 type NetworkLink struct {
 	pulumi.CustomResourceState
 

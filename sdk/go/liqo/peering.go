@@ -12,6 +12,44 @@ import (
 )
 
 // Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			peering, err := liqo.NewPeering(ctx, "peering", &liqo.PeeringArgs{
+//				Consumer: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Provider: &liqo.ClusterArgs{
+//					Context: pulumi.String("east"),
+//				},
+//				GatewayServer: &liqo.GatewayServerArgs{
+//					Type: liqo.GatewayServiceTypeNodePort,
+//				},
+//				Cpu:    pulumi.String("2"),
+//				Memory: pulumi.String("4Gi"),
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("virtualNodeName", peering.VirtualNodeName)
+//			ctx.Export("remappedCIDRs", peering.RemappedCIDRs)
+//			return nil
+//		})
+//	}
+//
+// ```
 type Peering struct {
 	pulumi.ResourceState
 

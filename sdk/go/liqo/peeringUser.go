@@ -13,6 +13,37 @@ import (
 )
 
 // A credential with which a consumer's administrator can peer with this provider without being its administrator. It works in the consumer's tenant namespace only. Its private key is made here and kept in no cluster: it cannot be imported.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			user, err := liqo.NewPeeringUser(ctx, "user", &liqo.PeeringUserArgs{
+//				Cluster: &liqo.ClusterArgs{
+//					Context: pulumi.String("east"),
+//				},
+//				ConsumerClusterId: pulumi.String("west"),
+//				ExpirationSeconds: pulumi.Int(2592000),
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("kubeconfig", user.Kubeconfig)
+//			return nil
+//		})
+//	}
+//
+// ```
 type PeeringUser struct {
 	pulumi.CustomResourceState
 

@@ -10,6 +10,98 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
+type GatewayRole string
+
+const (
+	// The peer's gateway calls this one.
+	GatewayRoleServer = GatewayRole("Server")
+	// This one calls the peer's.
+	GatewayRoleClient = GatewayRole("Client")
+)
+
+type GatewayRoleOutput struct{ *pulumi.OutputState }
+
+func (GatewayRoleOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*GatewayRole)(nil)).Elem()
+}
+
+func (o GatewayRoleOutput) ToGatewayRoleOutput() GatewayRoleOutput {
+	return o
+}
+
+func (o GatewayRoleOutput) ToGatewayRoleOutputWithContext(ctx context.Context) GatewayRoleOutput {
+	return o
+}
+
+func (o GatewayRoleOutput) ToGatewayRolePtrOutput() GatewayRolePtrOutput {
+	return o.ToGatewayRolePtrOutputWithContext(context.Background())
+}
+
+func (o GatewayRoleOutput) ToGatewayRolePtrOutputWithContext(ctx context.Context) GatewayRolePtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v GatewayRole) *GatewayRole {
+		return &v
+	}).(GatewayRolePtrOutput)
+}
+
+func (o GatewayRoleOutput) ToStringOutput() pulumi.StringOutput {
+	return o.ToStringOutputWithContext(context.Background())
+}
+
+func (o GatewayRoleOutput) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e GatewayRole) string {
+		return string(e)
+	}).(pulumi.StringOutput)
+}
+
+func (o GatewayRoleOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o GatewayRoleOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e GatewayRole) *string {
+		v := string(e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+type GatewayRolePtrOutput struct{ *pulumi.OutputState }
+
+func (GatewayRolePtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**GatewayRole)(nil)).Elem()
+}
+
+func (o GatewayRolePtrOutput) ToGatewayRolePtrOutput() GatewayRolePtrOutput {
+	return o
+}
+
+func (o GatewayRolePtrOutput) ToGatewayRolePtrOutputWithContext(ctx context.Context) GatewayRolePtrOutput {
+	return o
+}
+
+func (o GatewayRolePtrOutput) Elem() GatewayRoleOutput {
+	return o.ApplyT(func(v *GatewayRole) GatewayRole {
+		if v != nil {
+			return *v
+		}
+		var ret GatewayRole
+		return ret
+	}).(GatewayRoleOutput)
+}
+
+func (o GatewayRolePtrOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o GatewayRolePtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e *GatewayRole) *string {
+		if e == nil {
+			return nil
+		}
+		v := string(*e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
 type GatewayServerLocation string
 
 const (
@@ -948,12 +1040,18 @@ func (in *namespaceMappingStrategyPtr) ToNamespaceMappingStrategyPtrOutputWithCo
 type NodeSelectorOperator string
 
 const (
-	NodeSelectorOperatorIn           = NodeSelectorOperator("In")
-	NodeSelectorOperatorNotIn        = NodeSelectorOperator("NotIn")
-	NodeSelectorOperatorExists       = NodeSelectorOperator("Exists")
+	// The label is one of the values.
+	NodeSelectorOperatorIn = NodeSelectorOperator("In")
+	// The label is none of the values, or is not there.
+	NodeSelectorOperatorNotIn = NodeSelectorOperator("NotIn")
+	// The label is there; values must be left out.
+	NodeSelectorOperatorExists = NodeSelectorOperator("Exists")
+	// The label is not there; values must be left out.
 	NodeSelectorOperatorDoesNotExist = NodeSelectorOperator("DoesNotExist")
-	NodeSelectorOperatorGt           = NodeSelectorOperator("Gt")
-	NodeSelectorOperatorLt           = NodeSelectorOperator("Lt")
+	// The label is a whole number greater than the one value.
+	NodeSelectorOperatorGt = NodeSelectorOperator("Gt")
+	// The label is a whole number less than the one value.
+	NodeSelectorOperatorLt = NodeSelectorOperator("Lt")
 )
 
 func (NodeSelectorOperator) ElementType() reflect.Type {
@@ -1387,7 +1485,9 @@ func (in *podOffloadingStrategyPtr) ToPodOffloadingStrategyPtrOutputWithContext(
 type SliceAction string
 
 const (
+	// It uses the peer's resources.
 	SliceActionConsuming = SliceAction("Consuming")
+	// It lends its own.
 	SliceActionProviding = SliceAction("Providing")
 )
 
@@ -1477,9 +1577,12 @@ func (o SliceActionPtrOutput) ToStringPtrOutputWithContext(ctx context.Context) 
 type TaintEffect string
 
 const (
-	TaintEffectNoSchedule       = TaintEffect("NoSchedule")
+	// They are not scheduled there.
+	TaintEffectNoSchedule = TaintEffect("NoSchedule")
+	// They are scheduled there only where nothing else has room.
 	TaintEffectPreferNoSchedule = TaintEffect("PreferNoSchedule")
-	TaintEffectNoExecute        = TaintEffect("NoExecute")
+	// They are not scheduled there, and those that run there are evicted.
+	TaintEffectNoExecute = TaintEffect("NoExecute")
 )
 
 func (TaintEffect) ElementType() reflect.Type {
@@ -1830,6 +1933,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintEffectPtrInput)(nil)).Elem(), TaintEffect("NoSchedule"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TenantConditionInput)(nil)).Elem(), TenantCondition("Active"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TenantConditionPtrInput)(nil)).Elem(), TenantCondition("Active"))
+	pulumi.RegisterOutputType(GatewayRoleOutput{})
+	pulumi.RegisterOutputType(GatewayRolePtrOutput{})
 	pulumi.RegisterOutputType(GatewayServerLocationOutput{})
 	pulumi.RegisterOutputType(GatewayServerLocationPtrOutput{})
 	pulumi.RegisterOutputType(GatewayServiceTypeOutput{})

@@ -4372,8 +4372,8 @@ type PeerGateway struct {
 	Address []string `pulumi:"address"`
 	// The tunnel's server port.
 	Port *int `pulumi:"port"`
-	// Server or Client: the asked cluster's part.
-	Role string `pulumi:"role"`
+	// The asked cluster's part.
+	Role GatewayRole `pulumi:"role"`
 }
 
 type PeerGatewayOutput struct{ *pulumi.OutputState }
@@ -4400,9 +4400,9 @@ func (o PeerGatewayOutput) Port() pulumi.IntPtrOutput {
 	return o.ApplyT(func(v PeerGateway) *int { return v.Port }).(pulumi.IntPtrOutput)
 }
 
-// Server or Client: the asked cluster's part.
-func (o PeerGatewayOutput) Role() pulumi.StringOutput {
-	return o.ApplyT(func(v PeerGateway) string { return v.Role }).(pulumi.StringOutput)
+// The asked cluster's part.
+func (o PeerGatewayOutput) Role() GatewayRoleOutput {
+	return o.ApplyT(func(v PeerGateway) GatewayRole { return v.Role }).(GatewayRoleOutput)
 }
 
 type PeerGatewayPtrOutput struct{ *pulumi.OutputState }
@@ -4449,14 +4449,14 @@ func (o PeerGatewayPtrOutput) Port() pulumi.IntPtrOutput {
 	}).(pulumi.IntPtrOutput)
 }
 
-// Server or Client: the asked cluster's part.
-func (o PeerGatewayPtrOutput) Role() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v *PeerGateway) *string {
+// The asked cluster's part.
+func (o PeerGatewayPtrOutput) Role() GatewayRolePtrOutput {
+	return o.ApplyT(func(v *PeerGateway) *GatewayRole {
 		if v == nil {
 			return nil
 		}
 		return &v.Role
-	}).(pulumi.StringPtrOutput)
+	}).(GatewayRolePtrOutput)
 }
 
 // Who the peer is.

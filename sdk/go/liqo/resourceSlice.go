@@ -14,6 +14,57 @@ import (
 // Asks the provider for resources and, once they are granted, makes a virtual node of them on the consumer. A change of what is asked for is negotiated in place; the virtual node follows.
 //
 // Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>@<consumer context>,<provider context>`.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			authentication, err := liqo.NewAuthentication(ctx, "authentication", &liqo.AuthenticationArgs{
+//				Consumer: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Provider: &liqo.ClusterArgs{
+//					Context: pulumi.String("east"),
+//				},
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			slice, err := liqo.NewResourceSlice(ctx, "slice", &liqo.ResourceSliceArgs{
+//				Consumer: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Provider: &liqo.ClusterArgs{
+//					Context: pulumi.String("east"),
+//				},
+//				Name: pulumi.String("gpu"),
+//				Resources: pulumi.StringMap{
+//					"cpu":            pulumi.String("8"),
+//					"memory":         pulumi.String("32Gi"),
+//					"nvidia.com/gpu": pulumi.String("1"),
+//				},
+//			}, pulumi.DependsOn([]pulumi.Resource{
+//				authentication,
+//			}))
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("acceptedResources", slice.AcceptedResources)
+//			return nil
+//		})
+//	}
+//
+// ```
 type ResourceSlice struct {
 	pulumi.CustomResourceState
 

@@ -15,6 +15,68 @@ import (
 // A further virtual node for a provider, beside those that ResourceSlices make by themselves: with its own capacity, labels, or choice of the provider's nodes.
 //
 // Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>`, optionally followed by `@<context>`.
+//
+// ## Example Usage
+//
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-liqo/pulumi-liqo/sdk/go/liqo"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			slice, err := liqo.NewResourceSlice(ctx, "slice", &liqo.ResourceSliceArgs{
+//				Consumer: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Provider: &liqo.ClusterArgs{
+//					Context: pulumi.String("east"),
+//				},
+//				CreateVirtualNode: pulumi.Bool(false),
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			node, err := liqo.NewVirtualNode(ctx, "node", &liqo.VirtualNodeArgs{
+//				Cluster: &liqo.ClusterArgs{
+//					Context: pulumi.String("west"),
+//				},
+//				Name:              pulumi.String("east-fast-disks"),
+//				ProviderClusterId: slice.ProviderClusterId,
+//				ResourceSliceName: slice.SliceName,
+//				Resources: pulumi.StringMap{
+//					"cpu":    pulumi.String("4"),
+//					"memory": pulumi.String("16Gi"),
+//					"pods":   pulumi.String("20"),
+//				},
+//				Labels: pulumi.StringMap{
+//					"disk": pulumi.String("fast"),
+//				},
+//				Taints: liqo.TaintArray{
+//					&liqo.TaintArgs{
+//						Key:    pulumi.String("disk"),
+//						Value:  pulumi.String("fast"),
+//						Effect: liqo.TaintEffectPreferNoSchedule,
+//					},
+//				},
+//				NodeSelector: pulumi.StringMap{
+//					"disktype": pulumi.String("ssd"),
+//				},
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			ctx.Export("nodeName", node.NodeName)
+//			return nil
+//		})
+//	}
+//
+// ```
 type VirtualNode struct {
 	pulumi.CustomResourceState
 

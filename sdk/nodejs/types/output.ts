@@ -268,9 +268,9 @@ export interface PeerGateway {
      */
     port?: number;
     /**
-     * Server or Client: the asked cluster's part.
+     * The asked cluster's part.
      */
-    role: string;
+    role: enums.GatewayRole;
 }
 
 /**

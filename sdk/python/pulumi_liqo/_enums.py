@@ -7,6 +7,7 @@ import pulumi
 from enum import Enum
 
 __all__ = [
+    'GatewayRole',
     'GatewayServerLocation',
     'GatewayServiceType',
     'ImagePullPolicy',
@@ -20,6 +21,18 @@ __all__ = [
     'TaintEffect',
     'TenantCondition',
 ]
+
+
+@pulumi.type_token("liqo:index:GatewayRole")
+class GatewayRole(_builtins.str, Enum):
+    SERVER = "Server"
+    """
+    The peer's gateway calls this one.
+    """
+    CLIENT = "Client"
+    """
+    This one calls the peer's.
+    """
 
 
 @pulumi.type_token("liqo:index:GatewayServerLocation")
@@ -99,11 +112,29 @@ class NamespaceMappingStrategy(_builtins.str, Enum):
 @pulumi.type_token("liqo:index:NodeSelectorOperator")
 class NodeSelectorOperator(_builtins.str, Enum):
     IN_ = "In"
+    """
+    The label is one of the values.
+    """
     NOT_IN = "NotIn"
+    """
+    The label is none of the values, or is not there.
+    """
     EXISTS = "Exists"
+    """
+    The label is there; values must be left out.
+    """
     DOES_NOT_EXIST = "DoesNotExist"
+    """
+    The label is not there; values must be left out.
+    """
     GT = "Gt"
+    """
+    The label is a whole number greater than the one value.
+    """
     LT = "Lt"
+    """
+    The label is a whole number less than the one value.
+    """
 
 
 @pulumi.type_token("liqo:index:PeerRole")
@@ -145,14 +176,29 @@ class PodOffloadingStrategy(_builtins.str, Enum):
 @pulumi.type_token("liqo:index:SliceAction")
 class SliceAction(_builtins.str, Enum):
     CONSUMING = "Consuming"
+    """
+    It uses the peer's resources.
+    """
     PROVIDING = "Providing"
+    """
+    It lends its own.
+    """
 
 
 @pulumi.type_token("liqo:index:TaintEffect")
 class TaintEffect(_builtins.str, Enum):
     NO_SCHEDULE = "NoSchedule"
+    """
+    They are not scheduled there.
+    """
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    """
+    They are scheduled there only where nothing else has room.
+    """
     NO_EXECUTE = "NoExecute"
+    """
+    They are not scheduled there, and those that run there are evicted.
+    """
 
 
 @pulumi.type_token("liqo:index:TenantCondition")

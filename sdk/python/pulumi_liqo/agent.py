@@ -610,6 +610,25 @@ class Agent(pulumi.CustomResource):
         """
         The agent in one cluster: custom resource definitions, roles, controller, network fabric and configuration. Two clusters with agents can be peered.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        agent = liqo.Agent("agent",
+            cluster={
+                "context": "west",
+            },
+            cluster_id="west",
+            cluster_labels={
+                "topology.kubernetes.io/region": "eu-west",
+            },
+            reserved_subnets=["192.168.0.0/16"],
+            gateway_replicas=2)
+        pulumi.export("version", agent.version)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations for every object of the installation. Default: none.
@@ -653,6 +672,25 @@ class Agent(pulumi.CustomResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         The agent in one cluster: custom resource definitions, roles, controller, network fabric and configuration. Two clusters with agents can be peered.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        agent = liqo.Agent("agent",
+            cluster={
+                "context": "west",
+            },
+            cluster_id="west",
+            cluster_labels={
+                "topology.kubernetes.io/region": "eu-west",
+            },
+            reserved_subnets=["192.168.0.0/16"],
+            gateway_replicas=2)
+        pulumi.export("version", agent.version)
+        ```
 
         :param str resource_name: The name of the resource.
         :param AgentArgs args: The arguments to use to populate this resource's properties.

@@ -179,6 +179,23 @@ class Authentication(pulumi.CustomResource):
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        authentication = liqo.Authentication("authentication",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            tenant_condition=liqo.TenantCondition.CORDONED)
+        pulumi.export("kubeconfigSecretName", authentication.kubeconfig_secret_name)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods: it is given an identity.
@@ -200,6 +217,23 @@ class Authentication(pulumi.CustomResource):
         Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        authentication = liqo.Authentication("authentication",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            tenant_condition=liqo.TenantCondition.CORDONED)
+        pulumi.export("kubeconfigSecretName", authentication.kubeconfig_secret_name)
+        ```
 
         :param str resource_name: The name of the resource.
         :param AuthenticationArgs args: The arguments to use to populate this resource's properties.

@@ -197,6 +197,34 @@ class NamespaceOffloading(pulumi.CustomResource):
 
         Import ID: `<consumer cluster ID>/<namespace>`, optionally followed by `@<context>`.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        offloading = liqo.NamespaceOffloading("offloading",
+            cluster={
+                "context": "west",
+            },
+            namespace="shop",
+            create_namespace=True,
+            pod_offloading_strategy=liqo.PodOffloadingStrategy.LOCAL_AND_REMOTE,
+            cluster_selector={
+                "node_selector_terms": [{
+                    "match_expressions": [{
+                        "key": "topology.kubernetes.io/region",
+                        "operator": liqo.NodeSelectorOperator.IN_,
+                        "values": [
+                            "eu-west",
+                            "eu-north",
+                        ],
+                    }],
+                }],
+            })
+        pulumi.export("remoteNamespace", offloading.remote_namespace)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that has the namespace.
@@ -219,6 +247,34 @@ class NamespaceOffloading(pulumi.CustomResource):
         Extends a namespace to the providers: they get a namespace for it, and its new pods may run there. When it is deleted, pods come home first.
 
         Import ID: `<consumer cluster ID>/<namespace>`, optionally followed by `@<context>`.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        offloading = liqo.NamespaceOffloading("offloading",
+            cluster={
+                "context": "west",
+            },
+            namespace="shop",
+            create_namespace=True,
+            pod_offloading_strategy=liqo.PodOffloadingStrategy.LOCAL_AND_REMOTE,
+            cluster_selector={
+                "node_selector_terms": [{
+                    "match_expressions": [{
+                        "key": "topology.kubernetes.io/region",
+                        "operator": liqo.NodeSelectorOperator.IN_,
+                        "values": [
+                            "eu-west",
+                            "eu-north",
+                        ],
+                    }],
+                }],
+            })
+        pulumi.export("remoteNamespace", offloading.remote_namespace)
+        ```
 
         :param str resource_name: The name of the resource.
         :param NamespaceOffloadingArgs args: The arguments to use to populate this resource's properties.

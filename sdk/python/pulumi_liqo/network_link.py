@@ -234,6 +234,28 @@ class NetworkLink(pulumi.CustomResource):
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        link = liqo.NetworkLink("link",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            gateway_server_location=liqo.GatewayServerLocation.CONSUMER,
+            gateway_server={
+                "type": liqo.GatewayServiceType.LOAD_BALANCER,
+                "port": 51840,
+            },
+            mtu=1300)
+        pulumi.export("endpoint", link.endpoint)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods.
@@ -258,6 +280,28 @@ class NetworkLink(pulumi.CustomResource):
         An encrypted network between the pods of two clusters: it tells each cluster the other's address ranges, which are remapped where they are taken, and joins them by a WireGuard tunnel. Both directions between two clusters share one link.
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        link = liqo.NetworkLink("link",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            gateway_server_location=liqo.GatewayServerLocation.CONSUMER,
+            gateway_server={
+                "type": liqo.GatewayServiceType.LOAD_BALANCER,
+                "port": 51840,
+            },
+            mtu=1300)
+        pulumi.export("endpoint", link.endpoint)
+        ```
 
         :param str resource_name: The name of the resource.
         :param NetworkLinkArgs args: The arguments to use to populate this resource's properties.

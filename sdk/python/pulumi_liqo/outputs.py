@@ -747,11 +747,11 @@ class PeerCidrs(dict):
 class PeerGateway(dict):
     def __init__(__self__, *,
                  address: Sequence[_builtins.str],
-                 role: _builtins.str,
+                 role: 'GatewayRole',
                  port: Optional[_builtins.int] = None):
         """
         :param Sequence[_builtins.str] address: The tunnel's server addresses.
-        :param _builtins.str role: Server or Client: the asked cluster's part.
+        :param 'GatewayRole' role: The asked cluster's part.
         :param _builtins.int port: The tunnel's server port.
         """
         pulumi.set(__self__, "address", address)
@@ -769,9 +769,9 @@ class PeerGateway(dict):
 
     @_builtins.property
     @pulumi.getter
-    def role(self) -> _builtins.str:
+    def role(self) -> 'GatewayRole':
         """
-        Server or Client: the asked cluster's part.
+        The asked cluster's part.
         """
         return pulumi.get(self, "role")
 

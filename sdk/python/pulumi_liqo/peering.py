@@ -429,6 +429,28 @@ class Peering(pulumi.ComponentResource):
         """
         Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        peering = liqo.Peering("peering",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            gateway_server={
+                "type": liqo.GatewayServiceType.NODE_PORT,
+            },
+            cpu="2",
+            memory="4Gi")
+        pulumi.export("virtualNodeName", peering.virtual_node_name)
+        pulumi.export("remappedCIDRs", peering.remapped_cidrs)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.bool] bidirectional: Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
@@ -462,6 +484,28 @@ class Peering(pulumi.ComponentResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        peering = liqo.Peering("peering",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            gateway_server={
+                "type": liqo.GatewayServiceType.NODE_PORT,
+            },
+            cpu="2",
+            memory="4Gi")
+        pulumi.export("virtualNodeName", peering.virtual_node_name)
+        pulumi.export("remappedCIDRs", peering.remapped_cidrs)
+        ```
 
         :param str resource_name: The name of the resource.
         :param PeeringArgs args: The arguments to use to populate this resource's properties.

@@ -156,6 +156,21 @@ class PeeringUser(pulumi.CustomResource):
         """
         A credential with which a consumer's administrator can peer with this provider without being its administrator. It works in the consumer's tenant namespace only. Its private key is made here and kept in no cluster: it cannot be imported.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        user = liqo.PeeringUser("user",
+            cluster={
+                "context": "east",
+            },
+            consumer_cluster_id="west",
+            expiration_seconds=2592000)
+        pulumi.export("kubeconfig", user.kubeconfig)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] api_server: URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.
@@ -174,6 +189,21 @@ class PeeringUser(pulumi.CustomResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         A credential with which a consumer's administrator can peer with this provider without being its administrator. It works in the consumer's tenant namespace only. Its private key is made here and kept in no cluster: it cannot be imported.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        user = liqo.PeeringUser("user",
+            cluster={
+                "context": "east",
+            },
+            consumer_cluster_id="west",
+            expiration_seconds=2592000)
+        pulumi.export("kubeconfig", user.kubeconfig)
+        ```
 
         :param str resource_name: The name of the resource.
         :param PeeringUserArgs args: The arguments to use to populate this resource's properties.

@@ -216,6 +216,36 @@ class ResourceSlice(pulumi.CustomResource):
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>@<consumer context>,<provider context>`.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        authentication = liqo.Authentication("authentication",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            })
+        slice = liqo.ResourceSlice("slice",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            name="gpu",
+            resources={
+                "cpu": "8",
+                "memory": "32Gi",
+                "nvidia.com/gpu": "1",
+            },
+            opts = pulumi.ResourceOptions(depends_on=[authentication]))
+        pulumi.export("acceptedResources", slice.accepted_resources)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] class_: Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
@@ -239,6 +269,36 @@ class ResourceSlice(pulumi.CustomResource):
         Asks the provider for resources and, once they are granted, makes a virtual node of them on the consumer. A change of what is asked for is negotiated in place; the virtual node follows.
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>@<consumer context>,<provider context>`.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        authentication = liqo.Authentication("authentication",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            })
+        slice = liqo.ResourceSlice("slice",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            name="gpu",
+            resources={
+                "cpu": "8",
+                "memory": "32Gi",
+                "nvidia.com/gpu": "1",
+            },
+            opts = pulumi.ResourceOptions(depends_on=[authentication]))
+        pulumi.export("acceptedResources", slice.accepted_resources)
+        ```
 
         :param str resource_name: The name of the resource.
         :param ResourceSliceArgs args: The arguments to use to populate this resource's properties.

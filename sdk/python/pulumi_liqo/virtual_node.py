@@ -364,6 +364,46 @@ class VirtualNode(pulumi.CustomResource):
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>`, optionally followed by `@<context>`.
 
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        slice = liqo.ResourceSlice("slice",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            create_virtual_node=False)
+        node = liqo.VirtualNode("node",
+            cluster={
+                "context": "west",
+            },
+            name="east-fast-disks",
+            provider_cluster_id=slice.provider_cluster_id,
+            resource_slice_name=slice.slice_name,
+            resources={
+                "cpu": "4",
+                "memory": "16Gi",
+                "pods": "20",
+            },
+            labels={
+                "disk": "fast",
+            },
+            taints=[{
+                "key": "disk",
+                "value": "fast",
+                "effect": liqo.TaintEffect.PREFER_NO_SCHEDULE,
+            }],
+            node_selector={
+                "disktype": "ssd",
+            })
+        pulumi.export("nodeName", node.node_name)
+        ```
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations of the node.
@@ -396,6 +436,46 @@ class VirtualNode(pulumi.CustomResource):
         A further virtual node for a provider, beside those that ResourceSlices make by themselves: with its own capacity, labels, or choice of the provider's nodes.
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>/<name>`, optionally followed by `@<context>`.
+
+        ## Example Usage
+
+        ```python
+        import pulumi
+        import pulumi_liqo as liqo
+
+        slice = liqo.ResourceSlice("slice",
+            consumer={
+                "context": "west",
+            },
+            provider={
+                "context": "east",
+            },
+            create_virtual_node=False)
+        node = liqo.VirtualNode("node",
+            cluster={
+                "context": "west",
+            },
+            name="east-fast-disks",
+            provider_cluster_id=slice.provider_cluster_id,
+            resource_slice_name=slice.slice_name,
+            resources={
+                "cpu": "4",
+                "memory": "16Gi",
+                "pods": "20",
+            },
+            labels={
+                "disk": "fast",
+            },
+            taints=[{
+                "key": "disk",
+                "value": "fast",
+                "effect": liqo.TaintEffect.PREFER_NO_SCHEDULE,
+            }],
+            node_selector={
+                "disktype": "ssd",
+            })
+        pulumi.export("nodeName", node.node_name)
+        ```
 
         :param str resource_name: The name of the resource.
         :param VirtualNodeArgs args: The arguments to use to populate this resource's properties.

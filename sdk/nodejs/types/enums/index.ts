@@ -2,6 +2,19 @@
 // *** Do not edit by hand unless you're certain you know what you are doing! ***
 
 
+export const GatewayRole = {
+    /**
+     * The peer's gateway calls this one.
+     */
+    Server: "Server",
+    /**
+     * This one calls the peer's.
+     */
+    Client: "Client",
+} as const;
+
+export type GatewayRole = (typeof GatewayRole)[keyof typeof GatewayRole];
+
 export const GatewayServerLocation = {
     /**
      * The cluster that runs the pods.
@@ -83,11 +96,29 @@ export const NamespaceMappingStrategy = {
 export type NamespaceMappingStrategy = (typeof NamespaceMappingStrategy)[keyof typeof NamespaceMappingStrategy];
 
 export const NodeSelectorOperator = {
+    /**
+     * The label is one of the values.
+     */
     In: "In",
+    /**
+     * The label is none of the values, or is not there.
+     */
     NotIn: "NotIn",
+    /**
+     * The label is there; values must be left out.
+     */
     Exists: "Exists",
+    /**
+     * The label is not there; values must be left out.
+     */
     DoesNotExist: "DoesNotExist",
+    /**
+     * The label is a whole number greater than the one value.
+     */
     Gt: "Gt",
+    /**
+     * The label is a whole number less than the one value.
+     */
     Lt: "Lt",
 } as const;
 
@@ -132,15 +163,30 @@ export const PodOffloadingStrategy = {
 export type PodOffloadingStrategy = (typeof PodOffloadingStrategy)[keyof typeof PodOffloadingStrategy];
 
 export const SliceAction = {
+    /**
+     * It uses the peer's resources.
+     */
     Consuming: "Consuming",
+    /**
+     * It lends its own.
+     */
     Providing: "Providing",
 } as const;
 
 export type SliceAction = (typeof SliceAction)[keyof typeof SliceAction];
 
 export const TaintEffect = {
+    /**
+     * They are not scheduled there.
+     */
     NoSchedule: "NoSchedule",
+    /**
+     * They are scheduled there only where nothing else has room.
+     */
     PreferNoSchedule: "PreferNoSchedule",
+    /**
+     * They are not scheduled there, and those that run there are evicted.
+     */
     NoExecute: "NoExecute",
 } as const;
 

@@ -23,6 +23,41 @@ import javax.annotation.Nullable;
 /**
  * The agent in one cluster: custom resource definitions, roles, controller, network fabric and configuration. Two clusters with agents can be peered.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.Agent;
+ * import com.pulumi.liqo.AgentArgs;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * import java.util.Map;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var agent = new Agent("agent", AgentArgs.builder()
+ *             .cluster(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .clusterId("west")
+ *             .clusterLabels(Map.of("topology.kubernetes.io/region", "eu-west"))
+ *             .reservedSubnets("192.168.0.0/16")
+ *             .gatewayReplicas(2)
+ *             .build());
+ * 
+ *         ctx.export("version", agent.version());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:Agent")
 public class Agent extends com.pulumi.resources.CustomResource {

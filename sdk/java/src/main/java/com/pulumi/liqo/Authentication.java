@@ -24,6 +24,41 @@ import javax.annotation.Nullable;
  * 
  * Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;{@literal @}&lt;consumer context&gt;,&lt;provider context&gt;`.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.Authentication;
+ * import com.pulumi.liqo.AuthenticationArgs;
+ * import com.pulumi.liqo.enums.TenantCondition;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var authentication = new Authentication("authentication", AuthenticationArgs.builder()
+ *             .consumer(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .provider(ClusterArgs.builder()
+ *                 .context("east")
+ *                 .build())
+ *             .tenantCondition(TenantCondition.Cordoned)
+ *             .build());
+ * 
+ *         ctx.export("kubeconfigSecretName", authentication.kubeconfigSecretName());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:Authentication")
 public class Authentication extends com.pulumi.resources.CustomResource {

@@ -25,6 +25,55 @@ import javax.annotation.Nullable;
  * 
  * Import ID: `&lt;consumer cluster ID&gt;/&lt;namespace&gt;`, optionally followed by `{@literal @}&lt;context&gt;`.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.NamespaceOffloading;
+ * import com.pulumi.liqo.NamespaceOffloadingArgs;
+ * import com.pulumi.liqo.enums.NodeSelectorOperator;
+ * import com.pulumi.liqo.enums.PodOffloadingStrategy;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * import com.pulumi.liqo.inputs.ClusterSelectorArgs;
+ * import com.pulumi.liqo.inputs.NodeSelectorRequirementArgs;
+ * import com.pulumi.liqo.inputs.NodeSelectorTermArgs;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var offloading = new NamespaceOffloading("offloading", NamespaceOffloadingArgs.builder()
+ *             .cluster(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .namespace("shop")
+ *             .createNamespace(true)
+ *             .podOffloadingStrategy(PodOffloadingStrategy.LocalAndRemote)
+ *             .clusterSelector(ClusterSelectorArgs.builder()
+ *                 .nodeSelectorTerms(NodeSelectorTermArgs.builder()
+ *                     .matchExpressions(NodeSelectorRequirementArgs.builder()
+ *                         .key("topology.kubernetes.io/region")
+ *                         .operator(NodeSelectorOperator.In)
+ *                         .values(                        
+ *                             "eu-west",
+ *                             "eu-north")
+ *                         .build())
+ *                     .build())
+ *                 .build())
+ *             .build());
+ * 
+ *         ctx.export("remoteNamespace", offloading.remoteNamespace());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:NamespaceOffloading")
 public class NamespaceOffloading extends com.pulumi.resources.CustomResource {

@@ -30,6 +30,48 @@ import javax.annotation.Nullable;
  * 
  * Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;{@literal @}&lt;consumer context&gt;,&lt;provider context&gt;`.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.NetworkLink;
+ * import com.pulumi.liqo.NetworkLinkArgs;
+ * import com.pulumi.liqo.enums.GatewayServerLocation;
+ * import com.pulumi.liqo.enums.GatewayServiceType;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * import com.pulumi.liqo.inputs.GatewayServerArgs;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var link = new NetworkLink("link", NetworkLinkArgs.builder()
+ *             .consumer(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .provider(ClusterArgs.builder()
+ *                 .context("east")
+ *                 .build())
+ *             .gatewayServerLocation(GatewayServerLocation.Consumer)
+ *             .gatewayServer(GatewayServerArgs.builder()
+ *                 .type(GatewayServiceType.LoadBalancer)
+ *                 .port(51840)
+ *                 .build())
+ *             .mtu(1300)
+ *             .build());
+ * 
+ *         ctx.export("endpoint", link.endpoint());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:NetworkLink")
 public class NetworkLink extends com.pulumi.resources.CustomResource {

@@ -20,6 +20,47 @@ import javax.annotation.Nullable;
 /**
  * Peers two clusters: the network between them, the consumer&#39;s identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.Peering;
+ * import com.pulumi.liqo.PeeringArgs;
+ * import com.pulumi.liqo.enums.GatewayServiceType;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * import com.pulumi.liqo.inputs.GatewayServerArgs;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var peering = new Peering("peering", PeeringArgs.builder()
+ *             .consumer(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .provider(ClusterArgs.builder()
+ *                 .context("east")
+ *                 .build())
+ *             .gatewayServer(GatewayServerArgs.builder()
+ *                 .type(GatewayServiceType.NodePort)
+ *                 .build())
+ *             .cpu("2")
+ *             .memory("4Gi")
+ *             .build());
+ * 
+ *         ctx.export("virtualNodeName", peering.virtualNodeName());
+ *         ctx.export("remappedCIDRs", peering.remappedCIDRs());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:Peering")
 public class Peering extends com.pulumi.resources.ComponentResource {

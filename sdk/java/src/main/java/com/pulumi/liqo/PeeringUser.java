@@ -21,6 +21,38 @@ import javax.annotation.Nullable;
 /**
  * A credential with which a consumer&#39;s administrator can peer with this provider without being its administrator. It works in the consumer&#39;s tenant namespace only. Its private key is made here and kept in no cluster: it cannot be imported.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.PeeringUser;
+ * import com.pulumi.liqo.PeeringUserArgs;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var user = new PeeringUser("user", PeeringUserArgs.builder()
+ *             .cluster(ClusterArgs.builder()
+ *                 .context("east")
+ *                 .build())
+ *             .consumerClusterId("west")
+ *             .expirationSeconds(2592000)
+ *             .build());
+ * 
+ *         ctx.export("kubeconfig", user.kubeconfig());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:PeeringUser")
 public class PeeringUser extends com.pulumi.resources.CustomResource {

@@ -23,6 +23,60 @@ import javax.annotation.Nullable;
  * 
  * Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;/&lt;name&gt;{@literal @}&lt;consumer context&gt;,&lt;provider context&gt;`.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.Authentication;
+ * import com.pulumi.liqo.AuthenticationArgs;
+ * import com.pulumi.liqo.ResourceSlice;
+ * import com.pulumi.liqo.ResourceSliceArgs;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * import com.pulumi.resources.CustomResourceOptions;
+ * import java.util.Map;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var authentication = new Authentication("authentication", AuthenticationArgs.builder()
+ *             .consumer(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .provider(ClusterArgs.builder()
+ *                 .context("east")
+ *                 .build())
+ *             .build());
+ * 
+ *         var slice = new ResourceSlice("slice", ResourceSliceArgs.builder()
+ *             .consumer(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .provider(ClusterArgs.builder()
+ *                 .context("east")
+ *                 .build())
+ *             .name("gpu")
+ *             .resources(Map.ofEntries(
+ *                 Map.entry("cpu", "8"),
+ *                 Map.entry("memory", "32Gi"),
+ *                 Map.entry("nvidia.com/gpu", "1")
+ *             ))
+ *             .build(), CustomResourceOptions.builder()
+ *                 .dependsOn(authentication)
+ *                 .build());
+ * 
+ *         ctx.export("acceptedResources", slice.acceptedResources());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:ResourceSlice")
 public class ResourceSlice extends com.pulumi.resources.CustomResource {

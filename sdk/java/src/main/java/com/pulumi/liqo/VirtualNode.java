@@ -23,6 +23,66 @@ import javax.annotation.Nullable;
  * 
  * Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;/&lt;name&gt;`, optionally followed by `{@literal @}&lt;context&gt;`.
  * 
+ * ## Example Usage
+ * 
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.liqo.ResourceSlice;
+ * import com.pulumi.liqo.ResourceSliceArgs;
+ * import com.pulumi.liqo.VirtualNode;
+ * import com.pulumi.liqo.VirtualNodeArgs;
+ * import com.pulumi.liqo.enums.TaintEffect;
+ * import com.pulumi.liqo.inputs.ClusterArgs;
+ * import com.pulumi.liqo.inputs.TaintArgs;
+ * import java.util.Map;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var slice = new ResourceSlice("slice", ResourceSliceArgs.builder()
+ *             .consumer(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .provider(ClusterArgs.builder()
+ *                 .context("east")
+ *                 .build())
+ *             .createVirtualNode(false)
+ *             .build());
+ * 
+ *         var node = new VirtualNode("node", VirtualNodeArgs.builder()
+ *             .cluster(ClusterArgs.builder()
+ *                 .context("west")
+ *                 .build())
+ *             .name("east-fast-disks")
+ *             .providerClusterId(slice.providerClusterId())
+ *             .resourceSliceName(slice.sliceName())
+ *             .resources(Map.ofEntries(
+ *                 Map.entry("cpu", "4"),
+ *                 Map.entry("memory", "16Gi"),
+ *                 Map.entry("pods", "20")
+ *             ))
+ *             .labels(Map.of("disk", "fast"))
+ *             .taints(TaintArgs.builder()
+ *                 .key("disk")
+ *                 .value("fast")
+ *                 .effect(TaintEffect.PreferNoSchedule)
+ *                 .build())
+ *             .nodeSelector(Map.of("disktype", "ssd"))
+ *             .build());
+ * 
+ *         ctx.export("nodeName", node.nodeName());
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="liqo:index:VirtualNode")
 public class VirtualNode extends com.pulumi.resources.CustomResource {

@@ -10,11 +10,35 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum NodeSelectorOperator {
+        /**
+         * The label is one of the values.
+         * 
+         */
         In("In"),
+        /**
+         * The label is none of the values, or is not there.
+         * 
+         */
         NotIn("NotIn"),
+        /**
+         * The label is there; values must be left out.
+         * 
+         */
         Exists("Exists"),
+        /**
+         * The label is not there; values must be left out.
+         * 
+         */
         DoesNotExist("DoesNotExist"),
+        /**
+         * The label is a whole number greater than the one value.
+         * 
+         */
         Gt("Gt"),
+        /**
+         * The label is a whole number less than the one value.
+         * 
+         */
         Lt("Lt");
 
         private final String value;

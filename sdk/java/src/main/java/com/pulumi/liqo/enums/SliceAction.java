@@ -10,7 +10,15 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum SliceAction {
+        /**
+         * It uses the peer&#39;s resources.
+         * 
+         */
         Consuming("Consuming"),
+        /**
+         * It lends its own.
+         * 
+         */
         Providing("Providing");
 
         private final String value;

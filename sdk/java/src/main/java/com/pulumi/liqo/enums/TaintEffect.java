@@ -10,8 +10,20 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum TaintEffect {
+        /**
+         * They are not scheduled there.
+         * 
+         */
         NoSchedule("NoSchedule"),
+        /**
+         * They are scheduled there only where nothing else has room.
+         * 
+         */
         PreferNoSchedule("PreferNoSchedule"),
+        /**
+         * They are not scheduled there, and those that run there are evicted.
+         * 
+         */
         NoExecute("NoExecute");
 
         private final String value;

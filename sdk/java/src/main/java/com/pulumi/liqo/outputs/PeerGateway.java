@@ -5,6 +5,7 @@ package com.pulumi.liqo.outputs;
 
 import com.pulumi.core.annotations.CustomType;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import com.pulumi.liqo.enums.GatewayRole;
 import java.lang.Integer;
 import java.lang.String;
 import java.util.List;
@@ -25,10 +26,10 @@ public final class PeerGateway {
      */
     private @Nullable Integer port;
     /**
-     * @return Server or Client: the asked cluster&#39;s part.
+     * @return The asked cluster&#39;s part.
      * 
      */
-    private String role;
+    private GatewayRole role;
 
     private PeerGateway() {}
     /**
@@ -46,10 +47,10 @@ public final class PeerGateway {
         return Optional.ofNullable(this.port);
     }
     /**
-     * @return Server or Client: the asked cluster&#39;s part.
+     * @return The asked cluster&#39;s part.
      * 
      */
-    public String role() {
+    public GatewayRole role() {
         return this.role;
     }
 
@@ -64,7 +65,7 @@ public final class PeerGateway {
     public static final class Builder {
         private List<String> address;
         private @Nullable Integer port;
-        private String role;
+        private GatewayRole role;
         public Builder() {}
         public Builder(PeerGateway defaults) {
     	      Objects.requireNonNull(defaults);
@@ -91,7 +92,7 @@ public final class PeerGateway {
             return this;
         }
         @CustomType.Setter
-        public Builder role(String role) {
+        public Builder role(GatewayRole role) {
             if (role == null) {
               throw new MissingRequiredPropertyException("PeerGateway", "role");
             }
