@@ -1,15 +1,7 @@
 import type { ForeignCluster } from "../api/index.js";
 import { isGoodState } from "../api/module-state.js";
-import type { Metric, Sample } from "../runtime/metrics.js";
-
-/** What is counted of a controller's work. */
-export interface ControllerFigures {
-  name: string;
-  passes: number;
-  failures: number;
-  seconds: number;
-  queued: number;
-}
+import type { ControllerFigures } from "../runtime/controller.js";
+import { singleMetric, type Metric, type Sample } from "../runtime/metrics.js";
 
 export interface ControllerSources {
   isLeader: () => boolean;
@@ -32,12 +24,9 @@ export function controllerMetrics({ isLeader, controllers, foreignClusters }: Co
     samples: () => [...controllers()].map((one) => ({ labels: { controller: one.name }, value: value(one) })),
   });
   return [
-    {
-      name: "liqo_controller_is_leader",
-      type: "gauge",
-      help: "Whether this replica is the one that acts.",
-      samples: () => [{ value: isLeader() ? 1 : 0 }],
-    },
+    singleMetric("liqo_controller_is_leader", "gauge", "Whether this replica is the one that acts.", () =>
+      Number(isLeader()),
+    ),
     perController("liqo_controller_reconcile_total", "counter", "Passes of a controller.", ({ passes }) => passes),
     perController(
       "liqo_controller_reconcile_errors_total",

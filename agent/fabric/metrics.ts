@@ -1,4 +1,4 @@
-import type { Metric } from "../runtime/metrics.js";
+import { singleMetric, type Metric } from "../runtime/metrics.js";
 
 export interface FabricSources {
   /** Links from this node to gateways. */
@@ -10,23 +10,13 @@ export interface FabricSources {
 /** A node's figures for Prometheus. */
 export function fabricMetrics({ links, passes, failures }: FabricSources): Metric[] {
   return [
-    {
-      name: "liqo_fabric_links",
-      type: "gauge",
-      help: "Links from this node to gateways.",
-      samples: () => [{ value: links() }],
-    },
-    {
-      name: "liqo_fabric_applied_total",
-      type: "counter",
-      help: "Looks at the node's network, which was brought to what it should be.",
-      samples: () => [{ value: passes() }],
-    },
-    {
-      name: "liqo_fabric_errors_total",
-      type: "counter",
-      help: "Looks that failed.",
-      samples: () => [{ value: failures() }],
-    },
+    singleMetric("liqo_fabric_links", "gauge", "Links from this node to gateways.", links),
+    singleMetric(
+      "liqo_fabric_applied_total",
+      "counter",
+      "Looks at the node's network, which was brought to what it should be.",
+      passes,
+    ),
+    singleMetric("liqo_fabric_errors_total", "counter", "Looks that failed.", failures),
   ];
 }

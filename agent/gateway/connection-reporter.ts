@@ -32,8 +32,12 @@ export class ConnectionReporter {
   private latency = 0;
   private implementation?: Implementation;
   private silence?: string;
+  /** Why there is nobody to connect to. */
+  private obstacle?: string;
   private path?: PathVerdict;
   private session?: { publicKey: string; peerPublicKey: string };
+  /** Whether the status is this process's word, no longer that of the one before it. */
+  private hasSpoken = false;
   private writtenAt = 0;
   private writing = false;
   private again = false;
@@ -57,17 +61,40 @@ export class ConnectionReporter {
     return { connected: this.value === ConnectionValue.connected, latency: this.latency };
   }
 
+  /** Takes back what a former process has said of a tunnel that ended with it. */
+  async begin(): Promise<void> {
+    if (this.current()) await this.speak();
+  }
+
   /** Makes the Connection if there is none; called once the peer is configured. */
   async ensure(implementation: Implementation): Promise<void> {
     this.implementation = implementation;
-    if (this.current()) return;
-    try {
-      const connection = connectionOf(this.args);
-      this.observe(await this.client.create(ConnectionResource, connection, { fieldManager: FIELD_MANAGER }));
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
+    if (this.hasSpoken && this.current() && this.obstacle === undefined) return;
+    this.obstacle = undefined;
+    if (!this.current()) await this.create();
+    await this.speak();
+  }
+
+  /**
+   * There is nobody to connect to, for the reason given: what was said of the tunnel before holds no more. Unless the peer is known, no Connection is
+   * made for that.
+   */
+  async stand({ reason, isPeerKnown }: { reason: string; isPeerKnown: boolean }): Promise<void> {
+    if (this.hasSpoken && this.obstacle === reason) return;
+    if (!this.current()) {
+      if (!isPeerKnown) return;
+      await this.create();
     }
-    await this.write();
+    this.obstacle = reason;
+    this.forgetTunnel();
+    await this.speak();
+  }
+
+  /** Another replica serves: the status is its word from now on. */
+  yield(): void {
+    this.hasSpoken = false;
+    this.obstacle = undefined;
+    this.forgetTunnel();
   }
 
   /** Takes a result of the check; the status is written when its value changes, and now and then for the latency. */
@@ -111,8 +138,31 @@ export class ConnectionReporter {
   }
 
   private get message(): string | undefined {
-    if (this.silence !== undefined) return this.silence;
+    const reason = this.obstacle ?? this.silence;
+    if (reason !== undefined) return reason;
     return this.path && explainPath(this.path, this.args.mtu);
+  }
+
+  private async create(): Promise<void> {
+    try {
+      const connection = connectionOf(this.args);
+      this.observe(await this.client.create(ConnectionResource, connection, { fieldManager: FIELD_MANAGER }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  private async speak(): Promise<void> {
+    this.hasSpoken = true;
+    await this.write();
+  }
+
+  private forgetTunnel(): void {
+    this.value = ConnectionValue.connecting;
+    this.latency = 0;
+    this.silence = undefined;
+    this.path = undefined;
+    this.session = undefined;
   }
 
   /** One write at a time; what comes meanwhile is written after it. */

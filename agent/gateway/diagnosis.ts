@@ -30,10 +30,9 @@ export function explainSilence(seen: Observations): string {
   return seen.mode === "client" ? explainClient(seen) : explainServer(seen);
 }
 
-function explainClient({ remoteClusterID, endpoint, endpointAddresses, isRefused, ownKey }: Observations): string {
-  if (endpoint === undefined) {
-    return `the address of ${remoteClusterID}'s gateway server cannot be resolved: ${endpointAddresses.join(", ") || "none is given"}`;
-  }
+function explainClient(seen: Observations): string {
+  const { remoteClusterID, endpoint, isRefused, ownKey } = seen;
+  if (endpoint === undefined) return explainUnresolved(seen);
   if (isRefused) {
     return `nothing listens on UDP ${endpoint}: the port is wrong, or ${remoteClusterID}'s gateway server does not run`;
   }
@@ -51,6 +50,24 @@ function explainServer({ remoteClusterID, listenPort, requests, ownKey, peerKey 
     );
   }
   return `nothing arrives from ${remoteClusterID}'s gateway client on UDP port ${listenPort}: UDP is blocked on the way, or the client uses another address or port`;
+}
+
+/** Why there is no peer to connect to: what this end has to have been given and has not. */
+export function explainNobody(seen: {
+  namespace: string;
+  remoteClusterID: string;
+  endpointAddresses: readonly string[];
+  isPeerKnown: boolean;
+}): string {
+  if (seen.isPeerKnown) return explainUnresolved(seen);
+  return `there is no PublicKey of ${seen.remoteClusterID}'s gateway in namespace ${seen.namespace}`;
+}
+
+function explainUnresolved({
+  remoteClusterID,
+  endpointAddresses,
+}: Pick<Observations, "remoteClusterID" | "endpointAddresses">): string {
+  return `the address of ${remoteClusterID}'s gateway server cannot be resolved: ${endpointAddresses.join(", ") || "none is given"}`;
 }
 
 /** What is wrong with the tunnel's MTU, and which would do. Undefined when nothing is known to be wrong. */

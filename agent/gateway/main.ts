@@ -7,6 +7,7 @@ import { parseGatewayArguments } from "./arguments.js";
 import { collectState, tunnelState, type GatewayObjects } from "./collect-state.js";
 import { ConnectionReporter } from "./connection-reporter.js";
 import { FROM_TUNNEL } from "./constants.js";
+import { explainNobody } from "./diagnosis.js";
 import { EndpointChooser } from "./endpoint-chooser.js";
 import { applyKernelSettings } from "./kernel-settings.js";
 import { privateKeyOf } from "./key-source.js";
@@ -99,7 +100,9 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   logger.info({ mode: args.mode, implementation, remoteClusterID: args.remoteClusterID }, "tunnel device ready");
   loop.start();
   hostRules.start();
-  await leadership?.start();
+  if (leadership) await leadership.start();
+  // Before anybody takes this replica's readiness and another's word for a tunnel that works.
+  else await reporter.begin();
   isReady = true;
   const names = endpoints && resolveNames(endpoints);
   await aborted(ended.signal);
@@ -125,13 +128,20 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     const privateKey = await privateKeyOf(sources.keySecret, args.keysFolder);
     const serves = leadership === undefined || leadership.isLeader;
     const before = peer.configuredAt;
-    if (!(await peer.apply(privateKey, serves ? sources.publicKey?.spec.publicKey : undefined))) {
+    const publicKey = sources.publicKey?.spec.publicKey;
+    if (!(await peer.apply(privateKey, serves ? publicKey : undefined))) {
       watch.stop();
+      if (serves) await stand(publicKey !== undefined);
+      else reporter.yield();
       return;
     }
     watch.start();
     if (peer.configuredAt !== before) watch.ask();
     await reporter.ensure(implementation);
+  }
+
+  async function stand(isPeerKnown: boolean): Promise<void> {
+    await reporter.stand({ reason: explainNobody({ ...args, isPeerKnown }), isPeerKnown });
   }
 
   async function route(state: GatewayState): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Metric } from "../runtime/metrics.js";
+import { singleMetric, type Metric } from "../runtime/metrics.js";
 
 /** What the proxy counts. */
 export interface ProxyFigures {
@@ -11,12 +11,12 @@ export interface ProxyFigures {
 /** The proxy's figures for Prometheus. */
 export function proxyMetrics(figures: () => ProxyFigures): Metric[] {
   return [
-    {
-      name: "liqo_proxy_open_connections",
-      type: "gauge",
-      help: "Connections of peers to the API server.",
-      samples: () => [{ value: figures().open }],
-    },
+    singleMetric(
+      "liqo_proxy_open_connections",
+      "gauge",
+      "Connections of peers to the API server.",
+      () => figures().open,
+    ),
     {
       name: "liqo_proxy_connections_total",
       type: "counter",

@@ -18,6 +18,18 @@ export interface ControllerOptions {
   logger: Logger;
 }
 
+/** What is counted of a controller's work. */
+export interface ControllerFigures {
+  name: string;
+  passes: number;
+  /** Of the passes. */
+  failures: number;
+  /** Time in passes. */
+  seconds: number;
+  /** Keys that wait. */
+  queued: number;
+}
+
 /** An error that another try cannot mend: it is logged (and should be told in an event or status) but not retried until something changes. */
 export class TerminalError extends Error {
   override readonly name = "TerminalError";
@@ -36,8 +48,7 @@ export class Controller {
     this.name = options.name;
   }
 
-  /** Passes, those of them that failed, the time in them in seconds, and the keys that wait. */
-  get figures(): { name: string; passes: number; failures: number; seconds: number; queued: number } {
+  get figures(): ControllerFigures {
     return { name: this.name, ...this.done, queued: this.queue.length };
   }
 

@@ -17,22 +17,28 @@ export interface Metric {
   samples: () => Iterable<Sample>;
 }
 
+/** A figure of one value. */
+export function singleMetric(name: string, type: Metric["type"], help: string, value: () => number): Metric {
+  return { name, type, help, samples: () => [{ value: value() }] };
+}
+
 /** What every process tells of itself, under the names that all of Prometheus' libraries use. */
 export function processMetrics(): Metric[] {
-  const one = (name: string, type: Metric["type"], help: string, value: () => number): Metric => ({
-    name,
-    type,
-    help,
-    samples: () => [{ value: value() }],
-  });
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());
   return [
-    one("process_cpu_seconds_total", "counter", "Processor time of the process, in seconds.", () => {
+    singleMetric("process_cpu_seconds_total", "counter", "Processor time of the process, in seconds.", () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     }),
-    one("process_resident_memory_bytes", "gauge", "Memory of the process, in bytes.", () => process.memoryUsage.rss()),
-    one("process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.", () => startedAt),
+    singleMetric("process_resident_memory_bytes", "gauge", "Memory of the process, in bytes.", () =>
+      process.memoryUsage.rss(),
+    ),
+    singleMetric(
+      "process_start_time_seconds",
+      "gauge",
+      "When the process began, in seconds since 1970.",
+      () => startedAt,
+    ),
   ];
 }
 

@@ -17,8 +17,20 @@ import { explainGateway } from "./explain.js";
 import type { Gateway } from "./gateways.js";
 import { remoteLabels } from "./manifests.js";
 
-/** Two running gateways that reach each other connect within this time, by far; a load balancer that is new may take minutes. */
-const CONNECT_MS = 25_000;
+/** How long to wait, in milliseconds. */
+interface Limits {
+  /** Two running gateways that reach each other connect within this time, by far; a load balancer that is new may take minutes. */
+  connect: number;
+  /**
+   * What both gateways say of a peer that is not there counts after this time, of which explaining takes two seconds: their first words take six to nine
+   * seconds, and the slowest implementations of Services take ten to lead to a new pod.
+   */
+  certain: number;
+}
+
+const LIMITS: Limits = { connect: 25_000, certain: 14_000 };
+/** With less than this left of the call's own time there is no second wait. */
+const LAST_MS = 3_000;
 
 /** One end of the tunnel, with its gateway. */
 export interface TunnelEnd {
@@ -40,13 +52,14 @@ export interface Wanted {
 /**
  * Waits until this end sees the tunnel connected and full-size packets pass.
  *
- * @throws WaitTimeout with what both gateways say, after 25 s unless the server is behind a load balancer
+ * @throws WaitTimeout with what both gateways say, after 14 s if both know what is wrong, else after 25 s, unless the server is behind a load balancer
  */
 export async function waitUntilConnected(
   progress: Progress,
   here: TunnelEnd,
   there: TunnelEnd,
   isPatient: boolean,
+  limits: Limits = LIMITS,
 ): Promise<string> {
   const { end } = here;
   const wait = (limited: Progress): Promise<string> =>
@@ -59,14 +72,40 @@ export async function waitUntilConnected(
       judge: (connections) => judgeConnection(connections, wantedOf(here, there)),
       explain: (signal) => explainConnection(here, there, signal),
     });
-  if (!isPatient) return wait(withLimit(progress, CONNECT_MS));
+  if (!isPatient) return waitWhileUncertain(progress, wait, [here.end, there.end], limits);
   try {
-    return await wait(withLimit(progress, CONNECT_MS));
+    return await wait(withLimit(progress, limits.connect));
   } catch (error) {
-    if (!(error instanceof WaitTimeout) || progress.deadline - Date.now() < CONNECT_MS) throw error;
+    if (!(error instanceof WaitTimeout) || progress.deadline - Date.now() < limits.connect) throw error;
     progress.log("warning", `${error.message}; waiting on, as a load balancer may take its time`);
     return wait(progress);
   }
+}
+
+/** A second wait follows where the first has ended without both gateways knowing a cause: one may just be starting. */
+async function waitWhileUncertain(
+  progress: Progress,
+  wait: (limited: Progress) => Promise<string>,
+  ends: readonly LinkEnd[],
+  { connect, certain }: Limits,
+): Promise<string> {
+  try {
+    return await wait(withLimit(progress, certain));
+  } catch (error) {
+    if (!(error instanceof WaitTimeout) || progress.deadline - Date.now() < LAST_MS) throw error;
+    if (await knowCause(ends, progress.signal)) throw error;
+  }
+  return wait(withLimit(progress, connect - certain));
+}
+
+/** Whether each of the gateways tells why it does not hear the other. What cannot be read says nothing. */
+async function knowCause(ends: readonly LinkEnd[], signal: AbortSignal): Promise<boolean> {
+  const connections = await Promise.all(ends.map((end) => presentConnection(end, signal).catch(() => undefined)));
+  return connections.every((connection) => connection !== undefined && tellsCause(connection));
+}
+
+function tellsCause({ status }: Pick<Connection, "status">): boolean {
+  return status?.value !== ConnectionValue.connected && Boolean(status?.message);
 }
 
 export function judgeConnection([connection]: readonly Connection[], wanted: Wanted = {}): Verdict<string> {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod } from "kubernetes-types/core/v1";
-import { explainPath, explainSilence, type Observations } from "../../../agent/gateway/diagnosis.js";
+import { explainNobody, explainPath, explainSilence, type Observations } from "../../../agent/gateway/diagnosis.js";
 import { isPortRefused } from "../../../agent/gateway/endpoint-probe.js";
 import { privateKeyOf } from "../../../agent/gateway/key-source.js";
 import { HeartbeatListener, type SiblingState } from "../../../agent/gateway/leadership/heartbeat-listener.js";
@@ -103,6 +103,12 @@ describe("the diagnosis of a tunnel", () => {
     expect(explainSilence(server)).to.contain("nothing arrives").and.to.contain("51840");
     expect(explainSilence({ ...server, requests: 3 })).to.match(/keys do not match.*PEER.*OWN/);
     expect(explainSilence({ ...server, hasSession: true })).to.contain("12345");
+  });
+
+  it("names what is missing where there is nobody to connect to", () => {
+    const end = { namespace: "liqo-tenant-b", remoteClusterID: "b", endpointAddresses: ["gw.example"] };
+    expect(explainNobody({ ...end, isPeerKnown: false })).to.match(/no PublicKey of b's .* in namespace liqo-tenant-b/);
+    expect(explainNobody({ ...end, isPeerKnown: true })).to.match(/b's gateway server cannot be resolved: gw.example/);
   });
 
   it("names an MTU that would do", () => {

@@ -46,9 +46,9 @@ export function formerHostsController<T extends Rules>(context: ControllerContex
     logger,
     workers: 1,
     reconcile: async (key) => {
-      const conditions = configurations.get(key)?.status?.conditions ?? [];
-      if (conditions.length === 0) return;
-      const { metadata: { name = "", namespace } = {} } = configurations.get(key) ?? {};
+      const configuration = configurations.get(key);
+      if (!configuration?.status?.conditions?.length) return;
+      const { name = "", namespace } = configuration.metadata;
       // Informers keep nothing of managers.
       const found = await client.get<Rules>(type, { name, namespace });
       const live = liveManagers();

@@ -1,0 +1,95 @@
+import { expect } from "chai";
+import { pino } from "pino";
+import type { Connection } from "../../../agent/api/index.js";
+import type { GatewayArguments } from "../../../agent/gateway/arguments.js";
+import { ConnectionReporter } from "../../../agent/gateway/connection-reporter.js";
+import type { KubeClient } from "../../../agent/runtime/index.js";
+
+const ARGUMENTS = {
+  name: "b",
+  namespace: "liqo-tenant-b",
+  gatewayUID: "1",
+  mode: "client",
+  remoteClusterID: "b",
+  mtu: 1340,
+  pingStatusIntervalMs: 10_000,
+} as GatewayArguments;
+
+/** The Connection as it is in the cluster, and each value that its status has had. */
+class Cluster {
+  connection?: Connection;
+  readonly values: (string | undefined)[] = [];
+
+  /** A gateway's process that begins to report. */
+  process(): ConnectionReporter {
+    const client = {
+      create: (_type: unknown, connection: Connection) => Promise.resolve((this.connection = connection)),
+      mergePatch: (_type: unknown, _id: unknown, { status }: Connection) => {
+        this.connection = { ...this.connection!, status: { ...this.connection?.status, ...status } };
+        this.values.push(status?.value);
+        return Promise.resolve(this.connection);
+      },
+    } as unknown as KubeClient;
+    return new ConnectionReporter(
+      client,
+      ARGUMENTS,
+      () => this.connection,
+      () => undefined,
+      pino({ level: "silent" }),
+    );
+  }
+}
+
+describe("what a gateway says of its connection", () => {
+  const connected = { connected: true, latency: 1 };
+  let cluster: Cluster;
+  let former: ConnectionReporter;
+
+  beforeEach(async () => {
+    cluster = new Cluster();
+    former = cluster.process();
+    await former.ensure("userspace");
+    former.report(connected);
+  });
+
+  it("is told anew by the process that follows: a tunnel ends with the one that made it", async () => {
+    expect(cluster.values).to.deep.equal(["Connecting", "Connected"]);
+    const next = cluster.process();
+    await next.begin();
+    expect(cluster.connection?.status?.value).to.equal("Connecting");
+    next.report(connected);
+    expect(cluster.values.slice(2)).to.deep.equal(["Connecting", "Connected"]);
+  });
+
+  it("is told anew by a replica that takes over, also one that has served before", async () => {
+    const standby = cluster.process();
+    former.yield();
+    await standby.ensure("userspace");
+    standby.report(connected);
+    standby.yield();
+    await former.ensure("userspace");
+    expect(cluster.values.slice(2)).to.deep.equal(["Connecting", "Connected", "Connecting"]);
+  });
+
+  it("is no longer that it is connected once there is no peer, with the reason, until there is one again", async () => {
+    const reason = "there is no PublicKey";
+    for (let pass = 0; pass < 2; pass++) await former.stand({ reason, isPeerKnown: false });
+    expect(cluster.connection?.status).to.include({ value: "Connecting", message: reason });
+    expect(cluster.values).to.have.length(3);
+    await former.ensure("userspace");
+    expect(cluster.connection?.status?.message).to.equal(null);
+    former.report(connected);
+    for (let pass = 0; pass < 2; pass++) await former.ensure("userspace");
+    expect(cluster.connection?.status).to.include({ value: "Connected", message: null });
+    expect(cluster.values).to.have.length(5);
+  });
+
+  it("names what stands in the way of a first connection to a peer that is known, and is silent before", async () => {
+    cluster.connection = undefined;
+    const first = cluster.process();
+    await first.stand({ reason: "there is no PublicKey", isPeerKnown: false });
+    expect(cluster.connection).to.equal(undefined);
+    await first.stand({ reason: "the address cannot be resolved", isPeerKnown: true });
+    expect(cluster.connection).to.have.nested.property("status.message", "the address cannot be resolved");
+  });
+});

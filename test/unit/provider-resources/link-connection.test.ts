@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import { ConnectionResource, GatewayClientResource, GatewayServerResource } from "../../../agent/api/index.js";
+import type { KubeClient, KubeObject, ResourceType } from "../../../agent/runtime/index.js";
+import { waitUntilConnected, type TunnelEnd } from "../../../provider/resources/network-link/connection.js";
+import { WaitTimeout, type Progress } from "../../../provider/waits/index.js";
+
+/** The second is longer than a test may take. */
+const LIMITS = { certain: 1_000, connect: 60_000 };
+const NOTHING_ARRIVES = "nothing arrives on UDP port 51840";
+const NOBODY_LISTENS = "nothing listens on UDP 192.0.2.1:30742";
+
+/** A cluster with a gateway's Connection, which says one thing at first and is connected once it is watched for the second time. */
+function clusterOf(name: string, message: string | undefined): KubeClient {
+  let watches = 0;
+  const connection = (status: object): KubeObject => ({ metadata: { name: "gw" }, status }) as KubeObject;
+  const client = {
+    cluster: name,
+    list: (type: ResourceType) => {
+      const items = type.kind === ConnectionResource.kind ? [connection({ value: "Error", message })] : [];
+      return Promise.resolve({ metadata: { resourceVersion: "1" }, items });
+    },
+    get: () => Promise.resolve(undefined),
+    async *watch(_type: unknown, { signal }: { signal: AbortSignal }) {
+      watches += 1;
+      if (watches > 1) yield { type: "MODIFIED", object: connection({ value: "Connected" }) };
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    },
+  };
+  return client as unknown as KubeClient;
+}
+
+function endOf(side: "consumer" | "provider", message: string | undefined): TunnelEnd {
+  const { apiVersion, kind } = side === "consumer" ? GatewayClientResource : GatewayServerResource;
+  const client = clusterOf(side, message);
+  const end = { side, client, namespace: `of-${side}`, remoteId: "other", agentNamespace: "liqo", clusterId: side };
+  return { end, gateway: { apiVersion, kind, metadata: { name: "gw" }, spec: {} } } as unknown as TunnelEnd;
+}
+
+function connect(here: TunnelEnd, there: TunnelEnd, milliseconds = 120_000): Promise<string> {
+  const progress: Progress = {
+    status: () => undefined,
+    log: () => undefined,
+    signal: new AbortController().signal,
+    deadline: Date.now() + milliseconds,
+  };
+  return waitUntilConnected(progress, here, there, false, LIMITS);
+}
+
+describe("the wait for a tunnel", function () {
+  this.timeout(20_000);
+
+  it("ends as soon as both gateways know why they do not hear each other, with what both say", async () => {
+    const ends = [endOf("consumer", NOBODY_LISTENS), endOf("provider", NOTHING_ARRIVES)] as const;
+    const failure: unknown = await connect(...ends).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(WaitTimeout);
+    expect(String(failure)).to.contain("cluster consumer").and.contain(NOBODY_LISTENS).and.contain(NOTHING_ARRIVES);
+  });
+
+  it("goes on while one of them may just be starting", async () => {
+    expect(await connect(endOf("consumer", undefined), endOf("provider", NOTHING_ARRIVES))).to.equal("Connected");
+    expect(await connect(endOf("consumer", NOBODY_LISTENS), endOf("provider", undefined))).to.equal("Connected");
+  });
+
+  it("never lasts longer than the call that it is part of", async () => {
+    const failure: unknown = await connect(endOf("consumer", undefined), endOf("provider", undefined), 2_000).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).to.be.instanceOf(WaitTimeout);
+  });
+});
