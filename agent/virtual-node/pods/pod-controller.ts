@@ -19,8 +19,9 @@ import type { NamespaceActivity, NamespaceManager } from "../namespaces/namespac
 import { isReflected } from "../reflection/reflected-metadata.js";
 import { TokenSecrets } from "../service-accounts/token-secrets.js";
 import { REMOTE_POD_REPLACED, endedStatus, isGivenUp, notOffloadedStatus, refusedStatus } from "./fallback-status.js";
-import { notCarried } from "./not-carried.js";
+import { meansOtherNode, notCarried } from "./not-carried.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
+import { podProblems } from "./pod-problems.js";
 import { isTerminalPhase, localPodStatus, notReadyStatus, podStatusPatch } from "./pod-status.js";
 import { RestartCounts } from "./restart-counts.js";
 import {
@@ -40,8 +41,10 @@ const WORKERS = 10;
 const UNSETTLED_MS = 1_000;
 /** How soon a change is asked for again that the provider has refused: its quota may have room by then. */
 const REFUSED_RETRY_MS = 30_000;
-/** How long a change of status that nobody acts on waits for the next one, so that both are one write. */
-const MINOR_CHANGE_MS = 1_000;
+/** How long a change of status that nobody acts on waits for the next one, so that both are one write; longer while many pods start together. */
+const MINOR_CHANGE_MS = { usually: 1_000, inCrowd: 5_000 };
+/** So many pods with such changes are a crowd. */
+const CROWD = 10;
 /** After so long without anything to do for any pod, there is time for other things. */
 const QUIET_MS = 300;
 const OFFLOADED = { [Labels.shadowPod]: "true" };
@@ -59,7 +62,7 @@ export class PodController {
   private readonly offloaded = new Map<string, OffloadedNamespace>();
   private readonly tokens: TokenSecrets;
   private readonly restarts = new RestartCounts();
-  /** When a change that can wait is due, by pod UID. */
+  /** Since when a change waits that can, by pod UID. */
   private readonly postponed = new Map<string, number>();
   private lastPassAt = 0;
 
@@ -213,6 +216,8 @@ export class PodController {
 
   private async createShadow(pod: Pod, { pair, shadowPods }: OffloadedNamespace): Promise<void> {
     const { remote, config, recorder } = this.context;
+    const problems = podProblems(pod, config.apiServerSupport).join("; ");
+    if (problems) return this.refuse(pod, `not offloaded: ${problems}`);
     const shadow = forgeShadowPod(pod, this.shadowOptions(pair));
     try {
       const options = { fieldManager: REFLECTION_FIELD_MANAGER };
@@ -226,12 +231,22 @@ export class PodController {
           "NotCarried",
           `the remote pod is without what it cannot have there: ${left}`,
         );
+      const other = meansOtherNode(pod).join(", ");
+      if (other)
+        recorder.warning(PodResource, pod, "OtherNode", `taken from the provider's node, whichever it is: ${other}`);
     } catch (error) {
       if (isAlreadyExists(error)) return this.refuseForeign(pod, pair);
       if (!isConflict(error)) recorder.warning(PodResource, pod, "FailedReflection", messageOf(error));
       if (isRefused(error)) await this.writeStatus(pod, refusedStatus(pod, messageOf(error)));
       throw error;
     }
+  }
+
+  /** It waits until somebody changes it. @throws TerminalError with the reason, which the pod's status and an event tell */
+  private async refuse(pod: Pod, message: string): Promise<never> {
+    this.context.recorder.warning(PodResource, pod, "FailedReflection", message);
+    await this.writeStatus(pod, refusedStatus(pod, message));
+    throw new TerminalError(message);
   }
 
   /** A ShadowPod of that name is there but not in our cache: either another's, or ours and not yet told. */
@@ -324,10 +339,12 @@ export class PodController {
   ): Promise<number | undefined> {
     const { name = "", namespace, uid = "" } = pod.metadata ?? {};
     const patch = podStatusPatch(pod, status, labels);
-    const due = patch ? (this.postponed.get(uid) ?? Date.now() + MINOR_CHANGE_MS) : 0;
-    if (due > Date.now() && !isUrgent(pod.status, status)) {
-      this.postponed.set(uid, due);
-      return due - Date.now();
+    const since = this.postponed.get(uid) ?? Date.now();
+    const patience = this.postponed.size > CROWD ? MINOR_CHANGE_MS.inCrowd : MINOR_CHANGE_MS.usually;
+    const leftMs = since + patience - Date.now();
+    if (patch && leftMs > 0 && !isUrgent(pod.status, status)) {
+      this.postponed.set(uid, since);
+      return leftMs;
     }
     this.postponed.delete(uid);
     if (!patch) return undefined;

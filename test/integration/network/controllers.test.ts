@@ -184,6 +184,33 @@ describe("network controllers on a real API server", function () {
     );
   });
 
+  it("keeps an address for an offloaded pod once there is another peer to ask for it", async () => {
+    const pod: Pod = {
+      metadata: { name: "offloaded", namespace: "default", labels: { [Labels.shadowPod]: "true" } },
+      spec: { nodeName: "b", containers: [{ name: "main", image: "example/app:1" }] },
+    };
+    await client.create(PodResource, pod);
+    const id = { name: "offloaded", namespace: "default" };
+    await client.mergePatch(PodResource, id, { status: { podIP: "10.71.0.9" } }, { subresource: "status" });
+    const find = ({ status }: { status?: { ip?: string } }): string | undefined => status?.ip;
+    // By the time that a later IP has its address, the pod has long been looked at.
+    const later = IPResource.build({ metadata: { name: "later", namespace: "default" }, spec: { ip: "192.0.2.10" } });
+    await client.create(IPResource, later);
+    await eventually(IPResource, "later", "default", find);
+    expect(await client.get(IPResource, id)).to.equal(undefined);
+
+    const labels = { [Labels.remoteClusterID]: "c" };
+    const second = ConfigurationResource.build({ metadata: { name: "c", namespace: TENANT, labels }, spec: {} });
+    await client.create(ConfigurationResource, {
+      ...second,
+      spec: { remote: { cidr: { pod: ["10.200.0.0/16"], external: ["10.201.0.0/16"] } } },
+    });
+    expect(await eventually(IPResource, "offloaded", "default", find)).to.match(/^10\.70\.0\.\d+$/);
+    await client.delete(ConfigurationResource, { name: "c", namespace: TENANT });
+    await client.delete(IPResource, { name: "later", namespace: "default" });
+    await client.delete(PodResource, id, { gracePeriodSeconds: 0 });
+  });
+
   it("makes all that a gateway runs by, and tells where it is", async () => {
     await client.create(GatewayServerResource, GATEWAY);
     const deployment = await eventually(DeploymentResource, "gw-b", TENANT, (object) => object);

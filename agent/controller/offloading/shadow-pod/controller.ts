@@ -30,7 +30,7 @@ import { QuotaRoom, userOf } from "./quota-room.js";
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
 const WORKERS = 20;
 /** How long a new Pod may be Pending before its ShadowPod says so. */
-const STARTING_MS = 5_000;
+const STARTING_MS = 20_000;
 const FAILED_CREATE = "FailedCreatePod";
 
 /**
