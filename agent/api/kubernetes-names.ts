@@ -3,7 +3,8 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const LABEL_LENGTH = 63;
-const SUBDOMAIN_LENGTH = 253;
+/** The longest name of an object. */
+export const NAME_LENGTH = 253;
 
 /** The name of a namespace, and of other objects that are DNS labels. */
 export function isDnsLabel(text: string): boolean {
@@ -11,7 +12,7 @@ export function isDnsLabel(text: string): boolean {
 }
 
 export function isDnsSubdomain(text: string): boolean {
-  return text.length <= SUBDOMAIN_LENGTH && DNS_SUBDOMAIN.test(text);
+  return text.length <= NAME_LENGTH && DNS_SUBDOMAIN.test(text);
 }
 
 /** The key of a label or an annotation: a name, or a DNS subdomain, "/" and a name. */

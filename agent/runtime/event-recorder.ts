@@ -1,3 +1,4 @@
+import { NAME_LENGTH } from "../api/kubernetes-names.js";
 import { EventResource } from "./core-resources.js";
 import type { KubeClient } from "./kube-client.js";
 import { messageOf } from "./kube-error.js";
@@ -42,7 +43,9 @@ export class EventRecorder {
         return;
       }
       this.forgetOld(now);
-      const eventName = `${name}.${now.toString(16)}${Math.floor(Math.random() * 65_536).toString(16)}`;
+      const suffix = `.${now.toString(16)}${Math.floor(Math.random() * 65_536).toString(16)}`;
+      // The longest names leave no room for it.
+      const eventName = name.slice(0, NAME_LENGTH - suffix.length).replace(/[-.]+$/, "") + suffix;
       this.recent.set(key, { name: eventName, namespace, count: 1, at: now });
       await this.client.create(EventResource, {
         metadata: { name: eventName, namespace },

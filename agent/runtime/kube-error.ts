@@ -36,7 +36,7 @@ export const isAlreadyExists = (error: unknown): boolean =>
   error instanceof KubeError && error.code === 409 && error.reason === "AlreadyExists";
 /** The server has understood and will not: trying the same again is of no use until something changes. */
 export const isRefused = (error: unknown): boolean =>
-  error instanceof KubeError && [400, 403, 405, 422].includes(error.code);
+  error instanceof KubeError && [400, 403, 405, 413, 422].includes(error.code);
 /** No answer at all: refused, not resolvable, reset, timed out. */
 export const isUnreachable = (error: unknown): boolean => hasCode(error, 0);
 

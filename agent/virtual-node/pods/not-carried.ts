@@ -31,6 +31,24 @@ export function notCarried({ spec, metadata }: Pod): string[] {
   ];
 }
 
+/**
+ * What a pod takes from its node that comes along, but from a node of the provider that nobody has chosen, by the field's path. Whether its
+ * provider allows that is the provider's matter.
+ */
+export function meansOtherNode({ spec }: Pod): string[] {
+  const volumes = (spec?.volumes ?? []).filter(({ hostPath }) => hostPath);
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  return [
+    ...volumes.map(({ name, hostPath }) => `spec.volumes[${name}].hostPath ${hostPath?.path ?? ""}`),
+    ...containers
+      .filter(({ securityContext }) => securityContext?.privileged)
+      .map(({ name }) => `spec.containers[${name}].securityContext.privileged`),
+    ...containers
+      .filter(({ ports }) => ports?.some(({ hostPort }) => hostPort))
+      .map(({ name }) => `spec.containers[${name}].ports.hostPort`),
+  ];
+}
+
 function isAsked(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;

@@ -11,6 +11,7 @@ import {
 import {
   EndpointSliceResource,
   EventResource,
+  NamespaceResource,
   NodeResource,
   PodResource,
   objectPath,
@@ -156,6 +157,31 @@ describe("shadow resources against a real API server", function () {
       const pod = await client.get(PodResource, id("changing"));
       return pod?.spec?.containers[0]?.image === "i:3" && pod.spec.activeDeadlineSeconds === 1800;
     });
+  });
+
+  it("tells on the ShadowPod that the provider's admission does not let its Pod in, and why", async () => {
+    const name = "forbidden-here";
+    const labels = (enforce: string | null) => ({
+      metadata: { labels: { "pod-security.kubernetes.io/enforce": enforce } },
+    });
+    await client.mergePatch(NamespaceResource, { name: NAMESPACE }, labels("baseline"));
+    const containers = [{ name: "c", image: "i", securityContext: { privileged: true } }];
+    await eventually("the namespace's rule in force", () => {
+      const probe = { metadata: id("probe"), spec: { containers } };
+      return client.create(PodResource, probe, { dryRun: true }).then(
+        () => false,
+        () => true,
+      );
+    });
+    await client.create(ShadowPodResource, shadowPod(name, { containers }));
+    const status = await eventually("the refusal", async () => {
+      const { status } = (await client.get(ShadowPodResource, id(name))) ?? {};
+      return status?.message ? status : undefined;
+    });
+    expect(status.message).to.match(/violates PodSecurity.*privileged/);
+    expect(await client.get(PodResource, id(name))).to.equal(undefined);
+    await client.delete(ShadowPodResource, id(name));
+    await client.mergePatch(NamespaceResource, { name: NAMESPACE }, labels(null));
   });
 
   it("runs no more than a user's quota, whatever admission has let in, and the next when there is room", async () => {

@@ -65,9 +65,13 @@ describe("virtual node between two API servers", function () {
       25,
     );
 
-  const createPod = (name: string, spec: Partial<NonNullable<Pod["spec"]>> = {}): Promise<Pod> =>
+  const createPod = (
+    name: string,
+    spec: Partial<NonNullable<Pod["spec"]>> = {},
+    annotations: Record<string, string> = {},
+  ): Promise<Pod> =>
     consumer.create(PodResource, {
-      metadata: { ...local(name), labels: { app: "shop" } },
+      metadata: { ...local(name), labels: { app: "shop" }, annotations },
       spec: {
         nodeName: NODE,
         containers: [{ name: "main", image: "web" }],
@@ -318,6 +322,34 @@ describe("virtual node between two API servers", function () {
     const pod = await appears(consumer, PodResource, local("unwanted"), ({ status }) => status?.phase === "Running");
     expect(pod.status).to.not.have.any.keys("reason", "message");
     await consumer.delete(PodResource, local("unwanted"), { gracePeriodSeconds: 0 });
+  });
+
+  it("keeps a pod that cannot be taken as it is written, says where it is wrong, and takes it once that is mended", async () => {
+    const annotation = "liqo.io/anti-affinity-preset";
+    await createPod("mistaken", {}, { [annotation]: "strong" });
+    const refused = await appears(consumer, PodResource, local("mistaken"), ({ status }) => Boolean(status?.reason));
+    expect(refused.status?.reason).to.equal("OffloadingRefused");
+    expect(refused.status?.message).to.contain(`metadata.annotations[${annotation}]: "strong" is none of`);
+    expect(await provider.get(ShadowPodResource, remote("mistaken"))).to.equal(undefined);
+    await consumer.mergePatch(PodResource, local("mistaken"), { metadata: { annotations: { [annotation]: "soft" } } });
+    await appears(provider, ShadowPodResource, remote("mistaken"));
+    await consumer.delete(PodResource, local("mistaken"), { gracePeriodSeconds: 0 });
+  });
+
+  it("says on pods and reflected objects that they are too large for the provider, which must note more on them", async () => {
+    const annotations = { filler: "x".repeat(256 * 1024 - 20) };
+    await createPod("huge", {}, annotations);
+    const pod = await appears(consumer, PodResource, local("huge"), ({ status }) => Boolean(status?.reason));
+    expect(pod.status?.reason).to.equal("OffloadingRefused");
+    expect(pod.status?.message).to.match(/annotations.*Too long/);
+    const event = await until("an event", SECONDS, async () => {
+      const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
+      return items.find(
+        ({ reason, involvedObject }) => reason === "FailedReflection" && involvedObject.name === "huge",
+      );
+    });
+    expect(event.message).to.match(/Too long/);
+    await consumer.delete(PodResource, local("huge"), { gracePeriodSeconds: 0 });
   });
 
   it("adds a restart for every remote pod made anew, and marks the pod not ready in between", async () => {

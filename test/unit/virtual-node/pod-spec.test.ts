@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import type { Pod, PodSpec } from "kubernetes-types/core/v1";
 import { Annotations } from "../../../agent/api/index.js";
-import { notCarried } from "../../../agent/virtual-node/pods/not-carried.js";
+import { meansOtherNode, notCarried } from "../../../agent/virtual-node/pods/not-carried.js";
+import { podProblems } from "../../../agent/virtual-node/pods/pod-problems.js";
 import { remotePodSpec, type PodSpecOptions } from "../../../agent/virtual-node/pods/pod-spec.js";
 import { remoteRootCaName } from "../../../agent/virtual-node/reflection/root-ca.js";
 import { tokenKey } from "../../../agent/virtual-node/service-accounts/api-access.js";
@@ -153,6 +154,31 @@ describe("spec of the remote pod", () => {
   });
 });
 
+describe("what is wrong with a pod that is to be offloaded", () => {
+  const long = "p".repeat(250);
+  const problemsOf = (annotations: Record<string, string>, name = "p", spec: Partial<PodSpec> = {}): string[] =>
+    podProblems({ metadata: { name, annotations }, spec: { containers: [container], ...spec } }, true);
+
+  it("is nothing with the words that annotations take", () => {
+    const good = { [Annotations.antiAffinityPreset]: "soft", [Annotations.apiServerSupport]: "remote" };
+    expect(problemsOf({ ...good, [Annotations.remoteRuntimeClassName]: "kata.v2" })).to.deep.equal([]);
+    expect(problemsOf({ [Annotations.antiAffinityPreset]: "" })).to.deep.equal([]);
+    expect(problemsOf({}, long)).to.deep.equal([]);
+  });
+
+  it("is named by its path", () => {
+    expect(problemsOf({ [Annotations.antiAffinityPreset]: "Hard" })).to.deep.equal([
+      'metadata.annotations[liqo.io/anti-affinity-preset]: "Hard" is none of soft, hard, propagate',
+    ]);
+    expect(problemsOf({ [Annotations.remoteServiceAccountName]: "my account" })[0]).to.contain(
+      "metadata.annotations[liqo.io/remote-service-account-name]",
+    );
+    const tooLong = problemsOf({}, long, { volumes: [projected] });
+    expect(tooLong[0]).to.match(/^metadata\.name: .* 256 characters/);
+    expect(problemsOf({ [Annotations.apiServerSupport]: "disabled" }, long, { volumes: [projected] })).to.be.empty;
+  });
+});
+
 describe("what a pod asks for and does not get at the provider", () => {
   const asking = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod => ({
     metadata: { name: "p", annotations },
@@ -163,6 +189,22 @@ describe("what a pod asks for and does not get at the provider", () => {
     const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } };
     const pod = asking({ nodeSelector: { a: "b" }, affinity: { nodeAffinity }, priorityClassName: "" });
     expect(notCarried(pod)).to.deep.equal([]);
+  });
+
+  it("is another where the provider's node is meant", () => {
+    const container = {
+      name: "main",
+      securityContext: { privileged: true },
+      ports: [{ containerPort: 1, hostPort: 1 }],
+    };
+    const pod = asking({ volumes: [{ name: "logs", hostPath: { path: "/var/log" } }], containers: [container] });
+    expect(meansOtherNode(pod)).to.deep.equal([
+      "spec.volumes[logs].hostPath /var/log",
+      "spec.containers[main].securityContext.privileged",
+      "spec.containers[main].ports.hostPort",
+    ]);
+    expect(notCarried(pod)).to.be.empty;
+    expect(meansOtherNode(asking({}))).to.be.empty;
   });
 
   it("is named by its field", () => {
