@@ -18,6 +18,7 @@ import { serveMetrics } from "../runtime/health.js";
 import { collectFabricState } from "./collect-state.js";
 import { fabricMetrics } from "./metrics.js";
 import { FABRIC } from "./plan.js";
+import type { FabricState } from "./state.js";
 
 interface FabricArguments {
   nodeName: string;
@@ -89,7 +90,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   });
   const health = serveMetrics(metrics, Ports.health, logger);
   const all = [fabrics, internalNodes, tunnels, networks, ips] as unknown as Informer<KubeObject>[];
-  for (const informer of all) informer.onEvent(() => loop.trigger()).start();
+  for (const informer of all) informer.onEvent(() => loop.triggerFor(wanted())).start();
   await Promise.all(all.map((informer) => informer.waitForSync()));
   loop.start();
   const hostRules = new HostRules({
@@ -110,14 +111,18 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   await Promise.all([loop.stop(), hostRules.stop()]);
   health.close();
 
-  async function apply(): Promise<void> {
-    const state = collectFabricState({
+  function wanted(): FabricState | undefined {
+    return collectFabricState({
       internalNode: internalNodes.list()[0],
       fabrics: fabrics.list(),
       tunnels: tunnels.list(),
       podNetworks: networks.list(),
       ips: ips.list(),
     });
+  }
+
+  async function apply(): Promise<void> {
+    const state = wanted();
     links = state?.links.length ?? 0;
     const isChanged = state ? await applyFabric(run, table, state) : await removeFabric(run, table);
     if (isChanged) hostRules.trigger();

@@ -40,7 +40,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   let failure: string | undefined;
 
   const loop = new LevelLoop({ apply: () => apply(), logger });
-  const sources = new GatewaySources(client, args, logger, () => loop.trigger());
+  const sources = new GatewaySources(client, args, logger, () => loop.triggerFor(wanted()));
   const tunnel = tunnelState(args);
   const endpoints = args.mode === "client" ? new EndpointChooser(args.endpointAddresses, args.endpointPort) : undefined;
   const table = new NftablesTable(run);
@@ -117,6 +117,15 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   function onLeadership(): void {
     loop.trigger();
     hostRules.trigger();
+  }
+
+  /** All that a pass goes by. */
+  function wanted(): object {
+    return {
+      state: collectState(args, sources.objects()),
+      keys: [sources.keySecret?.data, sources.publicKey?.spec.publicKey],
+      hasConnection: sources.connection !== undefined,
+    };
   }
 
   async function apply(): Promise<void> {

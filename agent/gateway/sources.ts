@@ -20,7 +20,6 @@ import {
   NodeResource,
   PodResource,
   SecretResource,
-  type InformerEvent,
   type KubeClient,
   type KubeObject,
   type Logger,
@@ -45,6 +44,7 @@ export class GatewaySources {
     private readonly client: KubeClient,
     private readonly args: GatewayArguments,
     private readonly logger: Logger,
+    /** Called with every event, also those that mean nothing to a gateway: nodes tell every few seconds that they live. */
     private readonly onChange: () => void,
   ) {
     const { namespace, remoteClusterID, name, keySecret } = args;
@@ -91,9 +91,9 @@ export class GatewaySources {
       this.nodes,
       this.ips,
     ].map((informer) => informer as unknown as Informer<KubeObject>);
-    for (const informer of all) informer.onEvent((event) => this.take(event)).start();
+    for (const informer of all) informer.onEvent(this.onChange).start();
     // The mounted file serves until this one is there.
-    this.keySecrets?.onEvent((event) => this.take(event)).start();
+    this.keySecrets?.onEvent(this.onChange).start();
     await Promise.all(all.map((informer) => informer.waitForSync()));
   }
 
@@ -140,20 +140,8 @@ export class GatewaySources {
   /** Only where nodes have no range: one route for each pod then. */
   private watchPods(): void {
     const options = { fieldSelector: "spec.hostNetwork=false", trim: trimPod, logger: this.logger };
-    this.pods = new Informer(this.client, PodResource, options).onEvent((event) => this.take(event)).start();
+    this.pods = new Informer(this.client, PodResource, options).onEvent(this.onChange).start();
   }
-
-  /** Asks for a pass where something has changed that a pass looks at: nodes tell every few seconds that they live, and a Connection is written here. */
-  private take(event: InformerEvent<KubeObject>): void {
-    if (event.type !== "updated" || relevant(event.object) !== relevant(event.old)) this.onChange();
-  }
-}
-
-/** An object without what every write changes, and without a status that is the gateway's own. */
-function relevant(object: KubeObject & { status?: unknown }): string {
-  const metadata = { ...object.metadata, resourceVersion: undefined };
-  const isOwn = object.kind === ConnectionResource.kind;
-  return JSON.stringify({ ...object, metadata, ...(isOwn ? { status: undefined } : {}) });
 }
 
 function podAddress({ spec, status, metadata }: Pod, nodeName: string): string[] {

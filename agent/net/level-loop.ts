@@ -16,6 +16,7 @@ export class LevelLoop {
   private timer?: NodeJS.Timeout;
   private running?: Promise<void>;
   private pending = false;
+  private wanted?: string;
   private started = false;
   private stopped = false;
   private readonly done = { passes: 0, failures: 0 };
@@ -41,6 +42,14 @@ export class LevelLoop {
       this.running = undefined;
       if (this.pending) this.trigger();
     });
+  }
+
+  /** Asks for a pass if the next would go by something else than when this was last called, of what can be written as JSON. */
+  triggerFor(wanted: unknown): void {
+    const text = JSON.stringify(wanted) ?? "";
+    if (text === this.wanted) return;
+    this.wanted = text;
+    this.trigger();
   }
 
   async stop(): Promise<void> {

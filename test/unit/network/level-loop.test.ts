@@ -1,0 +1,68 @@
+import { expect } from "chai";
+import { pino } from "pino";
+import { ConfigurationResource, IPResource, type IP } from "../../../agent/api/index.js";
+import { parseGatewayArguments } from "../../../agent/gateway/arguments.js";
+import { collectState } from "../../../agent/gateway/collect-state.js";
+import { LevelLoop } from "../../../agent/net/index.js";
+
+const REQUIRED = ["--name=b", "--namespace=t", "--remote-cluster-id=b", "--gateway-uid=u", "--mode=server"];
+
+describe("a loop of passes", () => {
+  let loop: LevelLoop;
+  let passes: number;
+
+  beforeEach(() => {
+    passes = 0;
+    const apply = (): Promise<void> => {
+      passes += 1;
+      return Promise.resolve();
+    };
+    loop = new LevelLoop({ apply, logger: pino({ level: "silent" }) });
+  });
+
+  afterEach(() => loop.stop());
+
+  /** A pass that was asked for begins in the next turn of the event loop, and ends in it. */
+  async function passed(): Promise<void> {
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it("makes one pass for an address that is lent to another peer, of all that happens to it", async () => {
+    const args = parseGatewayArguments(REQUIRED, { NODE_NAME: "n1" });
+    const configuration = ConfigurationResource.build({
+      metadata: { name: "b", namespace: "t" },
+      spec: { local: { cidr: { pod: ["10.244.0.0/16"], external: ["10.70.0.0/16"] } }, remote: { cidr: {} } },
+    });
+    const see = async (ips: IP[]): Promise<void> => {
+      const objects = { configuration, tunnels: [], internalNodes: [], nodes: [], ips, podAddresses: () => [] };
+      loop.triggerFor(collectState(args, objects));
+      await passed();
+    };
+    const ip = (metadata: object, status?: object): IP =>
+      IPResource.build({ metadata: { name: "unknown-source", ...metadata }, spec: { ip: "10.68.0.0" }, status });
+    const ready = { labels: { "ipam.liqo.io/network-name": "external-cidr" }, finalizers: ["ipam"] };
+    loop.start();
+    await see([]);
+    await see([ip({})]);
+    await see([ip({ finalizers: ["ipam"] })]);
+    await see([ip(ready)]);
+    expect(passes).to.equal(1);
+    await see([ip(ready, { ip: "10.70.0.9" })]);
+    await see([ip(ready, { ip: "10.70.0.9", cidr: "10.70.0.0/16" })]);
+    expect(passes).to.equal(2);
+    await see([]);
+    expect(passes).to.equal(3);
+  });
+
+  it("makes one when asked without a reason", async () => {
+    loop.triggerFor("x");
+    loop.start();
+    await passed();
+    loop.triggerFor("x");
+    await passed();
+    expect(passes).to.equal(1);
+    loop.trigger();
+    await passed();
+    expect(passes).to.equal(2);
+  });
+});
