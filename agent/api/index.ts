@@ -16,6 +16,7 @@ export type * from "./ipam.js";
 export * from "./kind.js";
 export * from "./kinds.js";
 export * from "./labels.js";
+export * from "./lent-address.js";
 export * from "./names.js";
 export type * from "./networking.js";
 export * from "./normalize-cidrs.js";

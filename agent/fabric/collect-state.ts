@@ -1,6 +1,7 @@
 import {
   normalizeCidrs,
   type GeneveTunnel,
+  isLent,
   type IP,
   type InternalFabric,
   type InternalNode,
@@ -31,6 +32,7 @@ export function collectFabricState(objects: FabricObjects): FabricState | undefi
     localAddress: objects.internalNode?.status?.nodeIP?.local,
     pods: objects.podNetworks.flatMap(({ status }) => normalizeCidrs(status?.cidr)).sort(),
     links: links.sort((a, b) => a.device.localeCompare(b.device)),
+    lentTargets: [...new Set(objects.ips.filter(isLent).map(({ spec }) => spec.ip))].sort(),
     masqueraded: objects.ips
       .flatMap(({ metadata, spec, status }) =>
         spec.masquerade && status?.ip && !metadata.deletionTimestamp ? [{ lent: status.ip, target: spec.ip }] : [],

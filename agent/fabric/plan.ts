@@ -73,6 +73,11 @@ export function fabricRouting(
 export function fabricRuleset(state: FabricState, atPorts: readonly PortNeighbour[] = []): string {
   const pods = disjointRanges(state.pods);
   return tableText([
+    `counter ${NODE_ACCESS_COUNTER} { }`,
+    "chain guard {",
+    "  type filter hook prerouting priority mangle; policy accept;",
+    `  iifname ${LINKS} ct state new fib daddr type local ${unlessLent(state)}counter name ${NODE_ACCESS_COUNTER} drop`,
+    "}",
     "chain destinations {",
     "  type nat hook prerouting priority dstnat; policy accept;",
     ...state.masqueraded.map(({ lent, target }) => `  ip daddr ${lent} dnat to ${target}`),
@@ -89,6 +94,16 @@ export function fabricRuleset(state: FabricState, atPorts: readonly PortNeighbou
     ...masqueradeRules(state),
     "}",
   ]);
+}
+
+/**
+ * A node has addresses in the pods' range, too, such as its bridge's: peers may speak to it by none of them, but for what is lent to them. Before any
+ * translation, so that no Service leads around it. What the node itself has begun is answered.
+ */
+const NODE_ACCESS_COUNTER = "node-access";
+
+function unlessLent({ lentTargets }: FabricState): string {
+  return lentTargets.length > 0 ? `ip daddr != ${setText(lentTargets)} ` : "";
 }
 
 /** CNIs that masquerade what does not leave by their bridge would find no address at a port. */

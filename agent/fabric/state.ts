@@ -7,6 +7,8 @@ export interface FabricState {
   /** The cluster's pod ranges. */
   pods: string[];
   links: FabricLink[];
+  /** What peers may reach besides pods: the things that addresses of this cluster are lent to (IP resources). */
+  lentTargets: string[];
   /** Addresses lent to hosts that could not answer unless nodes masquerade (IP resources with `masquerade`). */
   masqueraded: { lent: string; target: string }[];
 }

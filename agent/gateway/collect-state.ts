@@ -1,8 +1,8 @@
 import type { Node } from "kubernetes-types/core/v1";
 import {
-  Labels,
   cidrContainsAddress,
   isCidr,
+  isLent,
   normalizeCidrs,
   type Configuration,
   type GeneveTunnel,
@@ -97,9 +97,8 @@ export function podRanges(node: Node | undefined): string[] | undefined {
 /** Addresses lent from the external range; those that nodes must not use are addresses only. */
 function mappings(ips: readonly IP[], external: readonly string[]): Mapping[] {
   const byLent = new Map(
-    ips.flatMap(({ metadata, spec, status }) => {
-      const lent = status?.ip;
-      if (!lent || metadata.deletionTimestamp || metadata.labels?.[Labels.hostUnreachable] === "true") return [];
+    ips.filter(isLent).flatMap(({ spec, status }) => {
+      const lent = status?.ip ?? "";
       return external.some((range) => cidrContainsAddress(range, lent)) ? [[lent, spec.ip] as const] : [];
     }),
   );

@@ -26,6 +26,7 @@ const WITHOUT_ADDRESS: FabricState = {
       remoteRanges: ["10.71.0.0/16"],
     },
   ],
+  lentTargets: [],
   masqueraded: [],
 };
 const STATE: FabricState = { ...WITHOUT_ADDRESS, localAddress: NODE };

@@ -68,6 +68,7 @@ function fabricState(
         remoteRanges: [mapped.pods, mapped.external],
       },
     ],
+    lentTargets: [],
     masqueraded: [],
   };
 }
@@ -114,7 +115,9 @@ describe("data path between two clusters with equal pod ranges", function () {
     await applyFabric(b1.namespace, fabricState(1, 21, calledByB, GATEWAY_B));
     await exposeServices();
     await connectTunnel();
-    await Promise.all([podA1, podA2, podB, twinA, twinB, a1.namespace].map((namespace) => echoServer(namespace, 8080)));
+    await Promise.all(
+      [podA1, podA2, podB, twinA, twinB, a1.namespace, b1.namespace].map((namespace) => echoServer(namespace, 8080)),
+    );
   });
 
   after(() => Namespace.closeAll());
@@ -220,6 +223,24 @@ describe("data path between two clusters with equal pod ranges", function () {
       "gateway-access": 1,
       "handshake-requests": 0,
     });
+  });
+
+  it("the peer reaches no node by its address among the pods', but for what is lent to it", async () => {
+    const state = fabricState(1, 21, calledByB, GATEWAY_B);
+    const [host] = b1.bridge.match(/\d+$/) ?? [];
+    const ask = (protocol: "tcp" | "udp") => call(podA2, protocol, `10.71.0.${host}`, 8080);
+    // A Service's port on the node leads to a pod, and is the node's all the same.
+    await b1.namespace.sh(`nft add rule ip cni nodeport ip daddr ${b1.bridge} tcp dport 31001 dnat to 10.244.0.5:8080`);
+    expect(await Promise.all([ask("tcp"), ask("udp"), call(podA2, "tcp", `10.71.0.${host}`, 31_001)])).to.deep.equal([
+      "timeout",
+      "timeout",
+      "timeout",
+    ]);
+    const counters = await new NftablesTable(b1.namespace.run).counters();
+    expect(counters["node-access"]).to.be.greaterThan(2);
+    await applyFabric(b1.namespace, { ...state, lentTargets: [b1.bridge] });
+    expect(await Promise.all([ask("tcp"), ask("udp")])).to.deep.equal(["10.68.1.5 5", "10.68.1.5 5"]);
+    await applyFabric(b1.namespace, state);
   });
 
   /** Another address of a pod's, from which it speaks to a range. */

@@ -176,6 +176,12 @@ describe("what a node does, from custom resources", () => {
     expect(fabricRuleset({ ...node, pods: ["10.244.0.0/16"] })).to.contain("snat ip prefix to 10.244.0.0/16");
   });
 
+  it("lets peers reach what is lent to them, and nothing that only has an address", () => {
+    const unreachable = { "networking.liqo.io/host-unreachable": "true" };
+    const ips = [ip("10.70.0.5", "192.0.2.9"), ip("10.70.0.6", "192.0.2.8", unreachable), ip("", "192.0.2.7")];
+    expect(collectFabricState({ ...objects, ips })?.lentTargets).to.deep.equal(["192.0.2.9"]);
+  });
+
   it("does nothing without gateways", () => {
     expect(collectFabricState({ ...objects, fabrics: [] })).to.equal(undefined);
     expect(collectFabricState({ ...objects, internalNode: undefined })).to.equal(undefined);
