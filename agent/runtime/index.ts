@@ -14,5 +14,6 @@ export * from "./leader-election.js";
 export * from "./logger.js";
 export * from "./metadata.js";
 export * from "./resource-type.js";
+export * from "./same-json.js";
 export * from "./shared-informers.js";
 export * from "./work-queue.js";

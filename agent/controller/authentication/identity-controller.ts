@@ -17,9 +17,10 @@ import {
   messageOf,
   ownerReference,
   splitKey,
+  sameJson,
 } from "../../runtime/index.js";
 import { FIELD_MANAGER, type AuthenticationArea } from "./area.js";
-import { encodeBase64, isOwnedBy, sameJson } from "./lookups.js";
+import { encodeBase64, isOwnedBy } from "./lookups.js";
 
 /**
  * Consumer. Watches Identities, their kubeconfig Secrets and the cluster's keys; owns Secret `kubeconfig-<identity>`; writes

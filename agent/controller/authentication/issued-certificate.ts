@@ -9,10 +9,10 @@ import {
   validityOf,
   type Validity,
 } from "../../crypto/index.js";
-import { SecretResource, messageOf } from "../../runtime/index.js";
+import { SecretResource, messageOf, sameJson } from "../../runtime/index.js";
 import type { ControllerContext } from "../context.js";
 import { FIELD_MANAGER } from "./area.js";
-import { decodeBase64, encodeBase64, sameJson } from "./lookups.js";
+import { decodeBase64, encodeBase64 } from "./lookups.js";
 import { signCertificate } from "./signing-request.js";
 
 export interface CertificateOrder {

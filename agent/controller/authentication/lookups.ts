@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { Labels, type ResourceSlice, type Tenant } from "../../api/index.js";
 import { TerminalError, keyOf, type Informer, type KubeObject } from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
@@ -55,11 +54,6 @@ export function theOne<T extends KubeObject>(objects: readonly T[], what: string
   return objects[0];
 }
 
-/** Whether two values are the same JSON; absent and undefined are. */
-export function sameJson(a: unknown, b: unknown): boolean {
-  return isDeepStrictEqual(plain(a), plain(b));
-}
-
 /** Whether the object is owned by one of this kind and name, of whatever UID: its owner may be gone already. */
 export function isOwnedBy(object: KubeObject, kind: string, name: string): boolean {
   return object.metadata?.ownerReferences?.some((owner) => owner.kind === kind && owner.name === name) ?? false;
@@ -71,8 +65,4 @@ export function decodeBase64(text: string | undefined): Buffer {
 
 export function encodeBase64(bytes: string | Uint8Array): string {
   return Buffer.from(bytes as Uint8Array).toString("base64");
-}
-
-function plain(value: unknown): unknown {
-  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

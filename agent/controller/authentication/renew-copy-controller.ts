@@ -6,11 +6,19 @@ import {
   type Tenant,
 } from "../../api/index.js";
 import { checkCertificateRequest, controlPlaneSubject, sliceSubject } from "../../crypto/index.js";
-import { Controller, TerminalError, isDeleting, keyOf, messageOf, ownerReference } from "../../runtime/index.js";
+import {
+  Controller,
+  TerminalError,
+  isDeleting,
+  keyOf,
+  messageOf,
+  ownerReference,
+  sameJson,
+} from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
 import type { AuthParamsSource } from "./auth-params.js";
 import { ensureCertificate } from "./issued-certificate.js";
-import { decodeBase64, isReplicationCopy, sameJson, tenantIn, tenantNamespaceOf } from "./lookups.js";
+import { decodeBase64, isReplicationCopy, tenantIn, tenantNamespaceOf } from "./lookups.js";
 
 /**
  * Provider. Watches the copies of consumers' Renews, and Tenants; writes the copies' status: the certificate that the Tenant's status holds,

@@ -16,6 +16,7 @@ import {
   ownerReference,
   splitKey,
   type ReconcileResult,
+  sameJson,
 } from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
 import type { AuthParamsSource } from "./auth-params.js";
@@ -26,7 +27,6 @@ import {
   isOwnedBy,
   isReplicationCopy,
   remoteClusterOf,
-  sameJson,
   tenantClusterID,
   tenantIn,
   tenantNamespaceOf,

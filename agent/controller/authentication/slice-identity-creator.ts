@@ -6,9 +6,9 @@ import {
   type Identity,
   type ResourceSlice,
 } from "../../api/index.js";
-import { Controller, findCondition, isDeleting, ownerReference, splitKey } from "../../runtime/index.js";
+import { Controller, findCondition, isDeleting, ownerReference, splitKey, sameJson } from "../../runtime/index.js";
 import { FIELD_MANAGER, type AuthenticationArea } from "./area.js";
-import { isOwnedBy, isReplicationSource, remoteClusterOf, sameJson } from "./lookups.js";
+import { isOwnedBy, isReplicationSource, remoteClusterOf } from "./lookups.js";
 
 /**
  * Consumer. Watches its own ResourceSlices and the identities made from them; owns Identity `resourceslice-<slice>`: there while the

@@ -19,11 +19,12 @@ import {
   removeFinalizer,
   type KubeObject,
   type ReconcileResult,
+  sameJson,
 } from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
 import { AuthParamsSource } from "./auth-params.js";
 import { ensureCertificate } from "./issued-certificate.js";
-import { isReplicationCopy, remoteClusterOf, sameJson, tenantClusterID, tenantNamespaceOf } from "./lookups.js";
+import { isReplicationCopy, remoteClusterOf, tenantClusterID, tenantNamespaceOf } from "./lookups.js";
 import {
   bindClusterwide,
   bindControlPlane,

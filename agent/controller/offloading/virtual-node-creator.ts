@@ -12,7 +12,7 @@ import { Controller, findCondition, isDeleting, keyOf, ownerReference, splitKey 
 import type { DeepPartial } from "../../runtime/index.js";
 import type { ControllerContext } from "../context.js";
 import { FIELD_MANAGER } from "./field-manager.js";
-import { offeredLabels } from "./offered-labels.js";
+import { offeredLabels, type OfferedLabels } from "./offered-labels.js";
 
 /** An event's message has its limit, and the keys are a stranger's. */
 const NAMED_LABELS_LENGTH = 500;
@@ -38,13 +38,13 @@ export function virtualNodeCreator(context: ControllerContext): Controller {
     const present = virtualNodes.get(key);
     // One that is being deleted drains first; its end brings us here again.
     if (!identity?.status?.kubeconfigSecretRef?.name || (present && isDeleting(present))) return;
-    tellOfRefusedLabels(slice);
-    const desired = virtualNodeOf(slice, identity);
+    const labels = offeredLabels(slice.status?.nodeLabels);
+    tellOfRefusedLabels(slice, labels);
+    const desired = virtualNodeOf(slice, identity, labels);
     virtualNodes.observe(await client.apply(VirtualNodeResource, desired, { fieldManager: FIELD_MANAGER }));
   }
 
-  function tellOfRefusedLabels(slice: ResourceSlice): void {
-    const { refused } = offeredLabels(slice.status?.nodeLabels);
+  function tellOfRefusedLabels(slice: ResourceSlice, { refused }: OfferedLabels): void {
     if (refused.length === 0) return;
     const keys = refused
       .map((key) => JSON.stringify(key))
@@ -77,7 +77,11 @@ export function isReadyForVirtualNode(slice: ResourceSlice): boolean {
 }
 
 /** The fields that follow the slice. Everything else in the VirtualNode is its user's. */
-export function virtualNodeOf(slice: ResourceSlice, identity: Identity): DeepPartial<VirtualNode> {
+export function virtualNodeOf(
+  slice: ResourceSlice,
+  identity: Identity,
+  { accepted }: OfferedLabels = offeredLabels(slice.status?.nodeLabels),
+): DeepPartial<VirtualNode> {
   const { name = "", namespace, labels } = slice.metadata;
   const clusterID = labels?.[Labels.remoteClusterID] ?? "";
   const status = slice.status ?? {};
@@ -94,7 +98,7 @@ export function virtualNodeOf(slice: ResourceSlice, identity: Identity): DeepPar
       clusterID,
       kubeconfigSecretRef: { name: identity.status?.kubeconfigSecretRef?.name },
       resourceQuota: { hard: status.resources ?? {} },
-      labels: { ...offeredLabels(status.nodeLabels).accepted, [Labels.remoteClusterID]: clusterID },
+      labels: { ...accepted, [Labels.remoteClusterID]: clusterID },
       storageClasses: status.storageClasses ?? [],
       ingressClasses: status.ingressClasses ?? [],
       loadBalancerClasses: status.loadBalancerClasses ?? [],

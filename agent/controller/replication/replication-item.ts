@@ -9,8 +9,8 @@ import {
   type EventRecorder,
   type Informer,
   type KubeClient,
+  sameJson,
 } from "../../runtime/index.js";
-import { sameJson } from "../authentication/lookups.js";
 import { asksForReplication, copyOf, isOwnCopy, type ReplicationRoute } from "./copy.js";
 import type { ReplicatedKind, ReplicatedObject } from "./kinds.js";
 

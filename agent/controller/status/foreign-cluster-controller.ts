@@ -15,8 +15,9 @@ import {
   removeFinalizer,
   type Informer,
   type KubeObject,
+  sameJson,
 } from "../../runtime/index.js";
-import { remoteClusterOf, sameJson } from "../authentication/lookups.js";
+import { remoteClusterOf } from "../authentication/lookups.js";
 import type { ControllerContext, Startable } from "../context.js";
 import { peerSignals } from "../peer-signals.js";
 import { ApiServerChecks } from "./api-server-checks.js";

@@ -19,9 +19,9 @@ import {
   messageOf,
   removeFinalizer,
   withCondition,
+  sameJson,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
-import { sameJson } from "../gateways/same-json.js";
 import { chooseRange, type HeldRange } from "./allocation.js";
 import type { Lock } from "./lock.js";
 

@@ -10,12 +10,11 @@ import {
   type Configuration,
   type InternalFabric,
 } from "../../../api/index.js";
-import { Controller, isDeleting, ownerReference } from "../../../runtime/index.js";
+import { Controller, isDeleting, ownerReference, sameJson } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { isConfigured } from "../addresses/configuration-controller.js";
 import type { Lock } from "../addresses/lock.js";
 import { remoteClusterOf, type Gateway } from "../gateways/kinds.js";
-import { sameJson } from "../gateways/same-json.js";
 import { freeLinkAddress } from "./link-addresses.js";
 import { newInterfaceName } from "./interface-name.js";
 

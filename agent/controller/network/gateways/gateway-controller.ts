@@ -15,6 +15,7 @@ import {
   type Informer,
   type KubeObject,
   type ResourceType,
+  sameJson,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { FIELD_MANAGER } from "../constants.js";
@@ -24,7 +25,6 @@ import { CLIENT, SERVER, TEMPLATES, remoteClusterOf, type Gateway, type GatewayK
 import { OwnKinds, gatewayKeys, type OwnTemplate, type OwnWorkload } from "./own-kinds.js";
 import { ACCEPTED, Refusal, acceptedCondition, isRefused } from "./refusal.js";
 import { renderObject } from "./render-object.js";
-import { sameJson } from "./same-json.js";
 
 const DEFAULT_PORT = 51_840;
 const DEFAULT_MTU = 1340;

@@ -28,6 +28,7 @@ import {
   type DeepPartial,
   type KubeObject,
   type ResourceType,
+  sameJson,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { FIELD_MANAGER } from "../constants.js";
@@ -37,7 +38,6 @@ import { gatewayEndpoint, internalEndpointOf } from "./endpoint.js";
 import { KEY_SECRET_SELECTOR, keySecretLabels, keySecretProblem } from "./key-secret.js";
 import { remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
 import { Refusal, acceptedCondition, isRefused } from "./refusal.js";
-import { sameJson } from "./same-json.js";
 import { WorkloadManifests } from "./workload-manifests.js";
 
 /** Selects the pods, Deployments and Services of gateways. */
