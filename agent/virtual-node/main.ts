@@ -62,6 +62,8 @@ export async function runVirtualNodeOf(
     ready = true;
     logger.info({ node: config.nodeName, provider: config.foreignClusterId }, "virtual node started");
     await aborted(ended.signal);
+    // A provider that is silent just now must not keep the process from giving its leases back before it is killed.
+    remote.close();
     await virtualNode.stop();
     metrics?.close();
   }

@@ -20,11 +20,11 @@ export interface Gone {
   lab: LabCluster;
   role: string;
   name: string;
+  firstAt: number;
+  lastAt: number;
 }
 
 interface Seen extends Gone {
-  firstAt: number;
-  lastAt: number;
   /** The largest sizes of the first and of the last while: what is given back in between is no growth. */
   samples: number[];
 }

@@ -138,7 +138,9 @@ async function watchProcesses(memory: MemoryWatch, end: number, lasting: number)
   while (Date.now() < end) {
     const gone = await memory.sample();
     if (Date.now() > lasting)
-      for (const { lab, role, name } of gone) ended.push(`${name} ended by itself: ${await lastWords(lab, role)}`);
+      for (const { lab, role, name, firstAt, lastAt } of gone)
+        // Probes run programs of the agent, too, for a moment.
+        if (lastAt - firstAt > 3 * SAMPLE_MS) ended.push(`${name} ended by itself: ${await lastWords(lab, role)}`);
     await delay(Math.min(SAMPLE_MS, Math.max(1, end - Date.now())));
   }
   return ended;

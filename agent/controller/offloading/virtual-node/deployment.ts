@@ -124,7 +124,14 @@ function containerOf(inputs: VirtualKubeletInputs): Container {
     ],
     // The kubelet's own API asks everyone for credentials, so health has a port of its own.
     readinessProbe: { httpGet: { path: "/readyz", port: Ports.health }, periodSeconds: 1, failureThreshold: 3 },
-    livenessProbe: { httpGet: { path: "/healthz", port: Ports.health }, periodSeconds: 20, failureThreshold: 3 },
+    // Slow is not dead: on a node without time to spare a restart would only cost more of it.
+    livenessProbe: {
+      httpGet: { path: "/healthz", port: Ports.health },
+      periodSeconds: 20,
+      timeoutSeconds: 10,
+      failureThreshold: 3,
+    },
+    terminationMessagePolicy: "FallbackToLogsOnError",
     ...(options.resources ? { resources: options.resources } : {}),
     securityContext: {
       allowPrivilegeEscalation: false,
