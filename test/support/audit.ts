@@ -2,14 +2,16 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
-let folder: string | undefined;
+/** In the environment: Node loads some test files as modules of the one kind and some of the other, each with a copy of this one. */
+const FOLDER = "PULUMI_LIQO_AUDIT_FOLDER";
 
-/** Where the API servers of this run's clusters write who asked for what; gone when the run ends. */
+/** Where the API servers of this run's clusters write who asked for what; gone when the run ends. Name one in the environment to keep it. */
 export function auditFolder(): string {
-  if (folder) return folder;
+  const present = process.env[FOLDER];
+  if (present) return present;
   const made = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-audit-"));
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
-  return (folder = made);
+  return (process.env[FOLDER] = made);
 }
 
 /** Clusters that have been told of in this run. */

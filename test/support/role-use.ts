@@ -26,6 +26,7 @@ export interface Use {
   name?: string;
 }
 
+const AGENT_ACCOUNT = /^system:serviceaccount:liqo:/;
 const REASON = "authorization.k8s.io/reason";
 const DECISION = "authorization.k8s.io/decision";
 
@@ -97,6 +98,19 @@ export function unusedRules(uses: readonly Use[], roles: readonly AgentRole[] = 
 
 function isUsed(rule: ReasonedRule, uses: readonly Use[]): boolean {
   return uses.some((use) => permits(rule, use)) || isImplied(rule, uses);
+}
+
+/**
+ * What the agent's own accounts were refused and have no rule for. What they do have one for was refused in the moments in which the API server had not
+ * seen their roles yet.
+ */
+export function lackingRights(uses: readonly Use[], roles: readonly AgentRole[] = Object.values(AGENT_ROLES)): Use[] {
+  return uses.filter(
+    (use) =>
+      use.role === undefined &&
+      AGENT_ACCOUNT.test(use.user) &&
+      !roles.some(({ rules }) => rules.some((rule) => permits(rule, use))),
+  );
 }
 
 /** What a role was used for that none of its rules permits: it is not the role that is listed. */

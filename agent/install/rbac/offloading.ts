@@ -162,7 +162,7 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: ["patch"],
   },
   {
-    why: "Their volumes; and what would be lost with an offloading that is to end.",
+    why: "Their volumes.",
     apiGroups: [""],
     resources: ["persistentvolumes"],
     verbs: [...READ, "create", "patch", "delete"],
@@ -216,6 +216,12 @@ export const WEBHOOK_RULES: ReasonedRule[] = [
     why: "Which namespaces are offloaded; which Nodes there are already.",
     apiGroups: [""],
     resources: ["namespaces", "nodes"],
+    verbs: READ,
+  },
+  {
+    why: "What would be lost with an offloading that is to end.",
+    apiGroups: [""],
+    resources: ["persistentvolumes"],
     verbs: READ,
   },
   {

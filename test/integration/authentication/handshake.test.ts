@@ -23,6 +23,7 @@ import {
   findCondition,
   isForbidden,
 } from "../../../agent/runtime/index.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
   authenticate,
@@ -43,7 +44,8 @@ describe("the control plane of two clusters", function () {
   let consumer: ControlPlane;
   let provider: ControlPlane;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     [consumer, provider] = await Promise.all([startControlPlane("consumer"), startControlPlane("provider")]);
     await makeTenantNamespaces(consumer, provider);
   });

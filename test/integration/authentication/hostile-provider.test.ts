@@ -29,7 +29,7 @@ import {
 import { buildAgentBundle } from "../../../scripts/build.js";
 import { until } from "../../clusters/support/wait.js";
 import { readEverything } from "../../support/listing.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { ControllerProcess } from "../support/controller-process.js";
 import {
   authenticate,
@@ -146,7 +146,8 @@ describe("a provider that is hostile", function () {
   let baseline: Map<string, KubeObject>;
   let honest: ResourceSlice["status"];
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     folder = await mkdtemp(join(tmpdir(), "liqo-hostile-"));
     await buildAgentBundle();
     [consumer, provider] = await Promise.all([startSide("consumer"), startSide("provider")]);

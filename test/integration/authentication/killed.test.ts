@@ -15,7 +15,7 @@ import type { KubeObject } from "../../../agent/runtime/index.js";
 import { buildAgentBundle } from "../../../scripts/build.js";
 import { until } from "../../clusters/support/wait.js";
 import { readEverything } from "../../support/listing.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { ControllerProcess } from "../support/controller-process.js";
 import { startWriteProxy, type Write, type WritePhase, type WriteProxy } from "../support/write-proxy.js";
 import {
@@ -62,7 +62,8 @@ describe("controllers that are killed at each of their writes", function () {
   const points = new Set<string>();
   const restarting = new Set<Side>();
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     folder = await mkdtemp(join(tmpdir(), "liqo-killed-"));
     await buildAgentBundle();
     [consumer, provider] = await Promise.all([startSide("consumer"), startSide("provider")]);

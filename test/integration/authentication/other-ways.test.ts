@@ -2,6 +2,7 @@ import { once } from "node:events";
 import http from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { expect } from "chai";
+import { parse, stringify } from "yaml";
 import {
   Annotations,
   DataKeys,
@@ -15,7 +16,14 @@ import {
   tenantNamespaceName,
   type ForeignCluster,
 } from "../../../agent/api/index.js";
-import { RoleBindingResource, SecretResource, findCondition } from "../../../agent/runtime/index.js";
+import {
+  RoleBindingResource,
+  SecretResource,
+  ServiceAccountResource,
+  findCondition,
+  objectPath,
+} from "../../../agent/runtime/index.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
   authenticate,
@@ -29,13 +37,16 @@ import {
 } from "./peering.js";
 
 const MANAGER = { fieldManager: "test" };
+const ACCOUNT = "friend";
+const CREDENTIALS = "client.authentication.k8s.io/v1";
 
 describe("peerings of other kinds", function () {
   this.timeout(120_000);
   let a: ControlPlane;
   let b: ControlPlane;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     [a, b] = await Promise.all([startControlPlane("a", { pingIntervalSeconds: 60 }), startControlPlane("b")]);
     await makeTenantNamespaces(a, b);
   });
@@ -62,7 +73,27 @@ describe("peerings of other kinds", function () {
     await waitUntilGone(a.client, ForeignClusterResource, { name: b.id });
   });
 
-  it("peers by a kubeconfig Secret made by hand, without a handshake", async () => {
+  /** The credentials that a provider's owner may hand out where certificates are not signed for clients, as on managed clusters. */
+  const BY_HAND: Record<string, () => Promise<object>> = {
+    "a certificate": async () => userOf(parse(await b.server.kubeconfigFor(accountName()))),
+    "a token": async () => ({ token: await accountToken() }),
+    "a program that gives credentials": async () => {
+      const credential = { apiVersion: CREDENTIALS, kind: "ExecCredential", status: { token: await accountToken() } };
+      const args = ["-c", `echo '${JSON.stringify(credential)}'`];
+      return { exec: { apiVersion: CREDENTIALS, command: "/bin/sh", args, interactiveMode: "Never" } };
+    },
+  };
+
+  for (const [kind, credential] of Object.entries(BY_HAND)) {
+    it(`peers by a kubeconfig Secret made by hand, with ${kind}, without a handshake`, async () => {
+      const config = parse(await b.server.kubeconfigFor("nobody")) as { users: { user: object }[] };
+      config.users = config.users.map((entry) => ({ ...entry, user: {} }));
+      for (const entry of config.users) entry.user = await credential();
+      await peerByHand(stringify(config));
+    });
+  }
+
+  async function peerByHand(kubeconfig: string): Promise<void> {
     const onProvider = tenantNamespaceName(a.id);
     const onConsumer = tenantNamespaceName(b.id);
     const tenant = TenantResource.build({
@@ -74,9 +105,8 @@ describe("peerings of other kinds", function () {
     await b.client.create(RoleBindingResource, {
       metadata: binding,
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: Names.remoteControlPlaneRole },
-      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "somebody" }],
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: accountName() }],
     });
-    const kubeconfig = await b.server.kubeconfigFor("somebody");
     const secret = { name: "by-hand", namespace: onConsumer };
     await a.client.create(SecretResource, {
       metadata: {
@@ -106,7 +136,20 @@ describe("peerings of other kinds", function () {
     await waitUntilGone(b.client, TenantResource, { name: "my-tenant", namespace: onProvider });
     // Made by hand, removed by hand.
     expect(await b.client.delete(RoleBindingResource, binding)).to.equal(true);
-  });
+  }
+
+  function accountName(): string {
+    return `system:serviceaccount:${tenantNamespaceName(a.id)}:${ACCOUNT}`;
+  }
+
+  async function accountToken(): Promise<string> {
+    const id = { name: ACCOUNT, namespace: tenantNamespaceName(a.id) };
+    await b.client.apply(ServiceAccountResource, { metadata: id }, MANAGER);
+    const path = objectPath(ServiceAccountResource, id, "token");
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } };
+    const { status } = await b.client.request<{ status: { token: string } }>("POST", path, { body });
+    return status.token;
+  }
 
   it("peers through an HTTP CONNECT proxy, as in-band peering does", async () => {
     let tunnels = 0;
@@ -183,3 +226,7 @@ describe("peerings of other kinds", function () {
     );
   }
 });
+
+function userOf(kubeconfig: unknown): object {
+  return (kubeconfig as { users: { user: object }[] }).users[0]?.user ?? {};
+}

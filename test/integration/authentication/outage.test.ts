@@ -9,6 +9,7 @@ import {
 } from "../../../agent/api/index.js";
 import { findCondition } from "../../../agent/runtime/index.js";
 import { startRelay, type Relay } from "../support/relay.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
   authenticate,
@@ -33,7 +34,8 @@ describe("a provider's API server that is away for a while", function () {
   let other: ControlPlane;
   let relay: Relay;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     relay = await startRelay(() => away.server.url);
     const apiServerAddress = `https://127.0.0.1:${relay.port}`;
     [consumer, away, other] = await Promise.all([

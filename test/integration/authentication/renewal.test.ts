@@ -20,6 +20,7 @@ import {
   objectPath,
 } from "../../../agent/runtime/index.js";
 import type { ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import { authenticate, makeTenantNamespaces, requestSlice, waitForObject } from "./peering.js";
 
@@ -37,7 +38,8 @@ describe("identities that expire within seconds", function () {
   let statuses: Informer<ReturnType<typeof ForeignClusterResource.build>>;
   const seen = new Set<string>();
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     [consumer, provider] = await Promise.all([
       startControlPlane("consumer", { pingIntervalSeconds: 1 }),
       startControlPlane("provider", {}, { signer: false }),

@@ -22,6 +22,7 @@ import {
   kubeTime,
 } from "../../../agent/runtime/index.js";
 import { waitFor } from "../../support/wait.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
   authenticate,
@@ -43,7 +44,8 @@ describe("slices of any class, and what is not acceptable", function () {
   let here: string;
   let there: string;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     [consumer, provider] = await Promise.all([
       startControlPlane("consumer"),
       startControlPlane("provider", {}, { webhooks: true }),

@@ -3,7 +3,7 @@ import { stringify, parse } from "yaml";
 import { ApiServerChecks, type ApiServerState } from "../../../agent/controller/status/api-server-checks.js";
 import { createLogger } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { startRelay, type Relay } from "../support/relay.js";
 
 const PEER = "peer";
@@ -19,7 +19,8 @@ describe("the look at a peer's API server", function () {
   let checks: ApiServerChecks;
   let changes = 0;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({ name: PEER, crds: false });
   });
 

@@ -10,7 +10,14 @@ import { createAuthority, createSigningKey, type Authority } from "./certificate
 import { installCrds } from "./install-crds.js";
 import { freePorts, startProgram, type Program } from "./programs.js";
 
-const START_DEADLINE_MS = 60_000;
+/**
+ * For its readiness, which is what every suite waits for first. On a machine with much to do its start takes a minute and more; one whose process has
+ * ended fails at once, whatever this is.
+ */
+const START_DEADLINE_MS = 240_000;
+
+/** For hooks that start API servers and controllers, and peer: what is waited for has deadlines of its own, which say what it was. */
+export const START_LIMIT_MS = START_DEADLINE_MS + 120_000;
 
 export interface ApiServerOptions {
   /** Whether the custom resources are there. Default true. */

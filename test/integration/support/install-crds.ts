@@ -2,7 +2,8 @@ import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1
 import { CustomResourceDefinitionResource, type KubeClient } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 
-const DEADLINE_MS = 30_000;
+/** The API server accepts them one after another, each in a moment where it has a core for itself; several of these servers may start at once. */
+const DEADLINE_MS = 120_000;
 
 /** Applies CRDs and waits until their resources can be used. */
 export async function installCrds(client: KubeClient, manifests: CustomResourceDefinition[]): Promise<void> {

@@ -32,7 +32,7 @@ import {
   tenantLabels,
   type RunningController,
 } from "../offloading/harness.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { remoteVolume } from "../support/remote-volume.js";
 
 const TENANT = "liqo-tenant-consumer";
@@ -44,7 +44,8 @@ describe("webhooks called by a real API server", function () {
   let controller: RunningController;
   let client: KubeClient;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer();
     client = server.client;
     controller = await startController(server, "provider", { webhooks: true });

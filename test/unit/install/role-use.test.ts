@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { AgentRole } from "../../../agent/install/rbac/roles.js";
 import type { ReasonedRule } from "../../../agent/install/rbac/rule.js";
-import { describeUse, readUses, unlistedUses, unusedRules, type Use } from "../../support/role-use.js";
+import { describeUse, lackingRights, readUses, unlistedUses, unusedRules, type Use } from "../../support/role-use.js";
 
 const READ_PODS: ReasonedRule = { why: "To see pods.", apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] };
 const ONE_SECRET: ReasonedRule = {
@@ -49,6 +49,16 @@ describe("the use of roles", () => {
     const rare: ReasonedRule = { ...ONE_SECRET, onlyWhen: "at night" };
     expect(unusedRules(await used(), [role(READ_PODS, rare)])).to.deep.equal([]);
     expect(unusedRules(await used(), [role(READ_PODS, ONE_SECRET)])).to.deep.equal(["r: patch secrets: Its own."]);
+  });
+
+  it("is missed by the agent's own accounts where no rule grants it, not where a role was only not seen yet", async () => {
+    const [, , refused] = await used();
+    const of = (user: string): Use[] => [{ ...(refused as Use), user }];
+    const agent = of("system:serviceaccount:liqo:liqo-fabric");
+    expect(lackingRights(agent, [role(READ_PODS)])).to.deep.equal(agent);
+    const nodes: ReasonedRule = { why: "x", apiGroups: [""], resources: ["nodes"], verbs: ["delete"] };
+    expect(lackingRights(agent, [role(nodes)])).to.deep.equal([]);
+    expect(lackingRights(of("a-peer"), [role(READ_PODS)])).to.deep.equal([]);
   });
 
   it("is nothing that a role's rules do not permit", async () => {
