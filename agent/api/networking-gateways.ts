@@ -194,7 +194,7 @@ const connectionStatus = object({
   message: z.string().optional(),
   /** What makes the tunnel: `kernel` or `userspace`. */
   implementation: z.string().optional(),
-  /** Clients: where the server is looked for, "address:port". */
+  /** Clients: where the server is looked for, "address:port". Servers: where they listen, ":port". */
   endpoint: z.string().optional(),
   /** The MTU that the gateway runs with, in bytes. */
   mtu: int64.optional(),

@@ -51,7 +51,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     () => sources.connection,
     (c) => sources.observeConnection(c),
     logger,
-    () => endpoints?.endpoint,
+    () => (endpoints ? endpoints.endpoint : `:${args.listenPort}`),
   );
   const watch = new TunnelWatch({ run, args, tunnel, table, endpoints, peer, reporter, logger });
   const leadership = args.leaderElection ? new Leadership(client, args, logger, () => onLeadership()) : undefined;

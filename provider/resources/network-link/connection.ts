@@ -43,7 +43,7 @@ export interface TunnelEnd {
 /** What a Connection must tell before its state counts: it may still be that of the tunnel before a change. */
 export interface Wanted {
   mtu?: number;
-  /** Clients: where they are to look for the server. */
+  /** Clients: where they are to look for the server. Servers: the port that they are to listen on. */
   endpoint?: { addresses?: string[]; port?: number };
   publicKey?: string;
   peerPublicKey?: string;
@@ -112,7 +112,7 @@ export function judgeConnection([connection]: readonly Connection[], wanted: Wan
   if (!connection) return { waiting: "the gateway has not begun to connect" };
   const { value, message, fullSizePackets, mtu: present, endpoint } = connection.status ?? {};
   if (endpoint !== undefined && !isWantedEndpoint(endpoint, wanted.endpoint))
-    return { waiting: `the gateway still looks for the server at ${endpoint}` };
+    return { waiting: `the gateway still ${describeEndpoint(endpoint)}` };
   if (value === ConnectionValue.error) {
     return {
       waiting:
@@ -132,7 +132,8 @@ export function judgeConnection([connection]: readonly Connection[], wanted: Wan
 
 function wantedOf({ gateway, publicKey }: TunnelEnd, { publicKey: peerPublicKey }: TunnelEnd): Wanted {
   const { kind, spec } = gateway;
-  const endpoint = kind === GatewayClientResource.kind ? (spec as GatewayClient["spec"]).endpoint : undefined;
+  const isClient = kind === GatewayClientResource.kind;
+  const endpoint = isClient ? (spec as GatewayClient["spec"]).endpoint : { port: spec.endpoint?.port };
   return { mtu: spec.mtu, endpoint, publicKey, peerPublicKey };
 }
 
@@ -141,6 +142,12 @@ function isWantedEndpoint(present: string, { addresses = [], port }: NonNullable
   const { address, port: presentPort } = splitEndpoint(present);
   const isElsewhere = addresses.length > 0 && addresses.every(isIPv4) && !addresses.includes(address);
   return !isElsewhere && (port === undefined || presentPort === port);
+}
+
+/** A server tells of its port alone. */
+function describeEndpoint(endpoint: string): string {
+  const { address, port } = splitEndpoint(endpoint);
+  return address === "" ? `listens on UDP port ${port}` : `looks for the server at ${endpoint}`;
 }
 
 /** Gateways other than ours do not tell their keys. */

@@ -61,6 +61,22 @@ describe("the wait for a tunnel", function () {
     expect(await connect(endOf("consumer", NOBODY_LISTENS), endOf("provider", undefined))).to.equal("Connected");
   });
 
+  it("does not take the word of a server's gateway from before its port was changed", async () => {
+    const server = endOf("provider", undefined);
+    const former = endOf("provider", undefined);
+    server.gateway.spec = { endpoint: { port: 51_841 } };
+    const words = { value: "Connected", endpoint: ":51840" };
+    former.end.client.list = (() =>
+      Promise.resolve({
+        metadata: { resourceVersion: "1" },
+        items: [{ metadata: { name: "gw" }, status: words }],
+      })) as never;
+    const failure: unknown = await connect({ ...server, end: former.end }, endOf("consumer", undefined), 2_000).catch(
+      (error: unknown) => error,
+    );
+    expect(String(failure)).to.contain("the gateway still listens on UDP port 51840");
+  });
+
   it("never lasts longer than the call that it is part of", async () => {
     const failure: unknown = await connect(endOf("consumer", undefined), endOf("provider", undefined), 2_000).catch(
       (error: unknown) => error,

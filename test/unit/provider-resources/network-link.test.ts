@@ -181,6 +181,11 @@ describe("NetworkLink", () => {
     expect(judgeConnection(elsewhere, { endpoint: { addresses: ["192.0.2.2"], port: 1 } })).to.have.property("waiting");
     const endpoint = { addresses: ["server.example", "192.0.2.2"], port: 1 };
     expect(judgeConnection(elsewhere, { endpoint })).to.have.property("done");
+    const server = connection({ endpoint: ":51840" });
+    expect(judgeConnection(server, { endpoint: { port: 51_841 } }))
+      .to.have.property("waiting")
+      .that.contains("still listens on UDP port 51840");
+    expect(judgeConnection(server, { endpoint: { port: 51_840 } })).to.have.property("done");
     const lost = connection({ fullSizePackets: "Lost", message: "the MTU is too large: …" });
     expect(judgeConnection(lost)).to.have.property("failed").that.contains("mtu: the MTU is too large");
     const former = connection({ publicKey: "former", peerPublicKey: "peer" });
