@@ -3,8 +3,20 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
-import { TenantResource } from "../../agent/api/index.js";
-import { DeploymentResource, NamespaceResource, NodeResource, PodResource } from "../../agent/runtime/index.js";
+import {
+  ConnectionResource,
+  GatewayClientResource,
+  GatewayServerResource,
+  Labels,
+  TenantResource,
+} from "../../agent/api/index.js";
+import {
+  DeploymentResource,
+  NamespaceResource,
+  NodeResource,
+  PodResource,
+  SecretResource,
+} from "../../agent/runtime/index.js";
 import { downClusters, ensureTool } from "../clusters/index.js";
 import { exec } from "../support/exec.js";
 import { REPOSITORY, prepareLab, type Lab, type LabCluster } from "../support/lab.js";
@@ -34,6 +46,7 @@ describe("peering between two owners who share one secret stack output", functio
   let initial: { consumer: Set<string>; provider: Set<string> };
   let invited: Set<string>;
   let userKubeconfig: string;
+  let web: Pod;
   const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-owners-"));
 
   before(async function () {
@@ -89,26 +102,27 @@ describe("peering between two owners who share one secret stack output", functio
   it("peers with that alone, and pods reach each other", async () => {
     await ownersConsumer.up();
     const node = String((await ownersConsumer.outputs())["virtualNodeName"]);
-    const [web] = (await deployWeb(consumer, NAMESPACE, { replicas: 1, node })) as [Pod];
+    [web] = (await deployWeb(consumer, NAMESPACE, { replicas: 1, node })) as [Pod];
     const client = await consumer.client.get(PodResource, { name: "client", namespace: NAMESPACE });
-    const fetch = (pod: string, address = "") =>
-      consumer.kubectl([
-        "exec",
-        "-n",
-        NAMESPACE,
-        pod,
-        "--",
-        "wget",
-        "-qO-",
-        "-T",
-        "5",
-        `http://${address}:${WEB_PORT}`,
-      ]);
     expect(await fetch("client", web.status?.podIP)).to.contain(`served by ${web.metadata?.name}`);
     // As the provider's pods call the consumer's.
     const seen = await seenByProvider(client?.status?.podIP ?? "");
     expect(await fetch(web.metadata?.name ?? "", seen)).to.contain("served by client");
   });
+
+  /** What a pod's web server answers another pod. */
+  async function fetch(pod: string, address = ""): Promise<string> {
+    const url = `http://${address}:${WEB_PORT}`;
+    return consumer.kubectl(["exec", "-n", NAMESPACE, pod, "--", "wget", "-qO-", "-T", "5", url]);
+  }
+
+  async function publicKeys(): Promise<{ consumer?: string; provider?: string }> {
+    const of = async ({ client }: LabCluster): Promise<string | undefined> => {
+      const all = await Promise.all([client.list(GatewayServerResource), client.list(GatewayClientResource)]);
+      return all.flatMap(({ items }) => items.map(({ status }) => status?.publicKey))[0];
+    };
+    return { consumer: await of(consumer), provider: await of(provider) };
+  }
 
   /** The address by which the provider's pods reach a pod of the consumer: equal host bits in the remapped range. */
   async function seenByProvider(address: string): Promise<string> {
@@ -125,11 +139,44 @@ describe("peering between two owners who share one secret stack output", functio
     await ownersProvider.preview({ expectNoChanges: true });
   });
 
-  it("changes the slice", async () => {
+  it("changes the slice, and the keys of its own end of the tunnel", async () => {
     await ownersConsumer.setConfig("cpu", "2");
-    await ownersConsumer.up();
+    await ownersConsumer.setConfig("keys", "second");
+    const keys = await publicKeys();
+    const { stdout } = await ownersConsumer.up();
+    expect(stdout).to.match(/keyRotationTrigger: \w+: the gateway \w+ keeps its keys/);
+    expect(stdout).to.contain(`kubectl delete secret -n ${TENANT} `);
+    const now = await publicKeys();
+    expect(now.provider).to.equal(keys.provider);
+    expect(now.consumer).to.be.a("string").that.does.not.equal(keys.consumer);
     const virtual = { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 10_000, what: "allocatable cpu 2" };
     await waitFor(consumer.client, NodeResource, virtual, ([node]) => node?.status?.allocatable?.["cpu"] === "2");
+  });
+
+  it("follows new keys that the provider's owner makes", async () => {
+    const before = await publicKeys();
+    const secrets = await provider.client.list(SecretResource, {
+      namespace: TENANT,
+      labelSelector: { [Labels.gatewayResource]: "true" },
+    });
+    for (const { metadata } of secrets.items)
+      await provider.client.delete(SecretResource, { name: metadata?.name ?? "", namespace: TENANT });
+    const what = "new keys of the provider's gateway";
+    const options = { namespace: TENANT, timeoutMs: 30_000, what };
+    await waitFor(provider.client, GatewayServerResource, options, ([server]) => {
+      const key = server?.status?.publicKey;
+      return key && key !== before.provider;
+    });
+    await ownersConsumer.refresh();
+    await ownersConsumer.up();
+    const connected = { timeoutMs: 30_000, what: "the tunnel with new keys" };
+    await waitFor(
+      consumer.client,
+      ConnectionResource,
+      connected,
+      ([connection]) => connection?.status?.value === "Connected",
+    );
+    expect(await fetch("client", web.status?.podIP)).to.contain(`served by ${web.metadata?.name}`);
   });
 
   it("lets the consumer's owner do nothing else at the provider", async () => {

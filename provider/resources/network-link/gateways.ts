@@ -15,6 +15,7 @@ import { ACCEPTED } from "../../../agent/controller/network/gateways/refusal.js"
 import {
   DeploymentResource,
   findCondition,
+  isForbidden,
   ownerReference,
   SecretResource,
   type ResourceType,
@@ -163,7 +164,10 @@ export async function waitForPublicKey(
   );
 }
 
-/** Gives a gateway a new key pair, which it takes up at once, and returns the public part, as base64. */
+/**
+ * Gives a gateway a new key pair, which it takes up at once, and returns the public part, as base64. A credential of a peering user reaches no keys but
+ * its own cluster's: the others stay, and what their owner can do is told.
+ */
 export async function rotateKeys(
   progress: Progress,
   end: LinkEnd,
@@ -172,8 +176,23 @@ export async function rotateKeys(
 ): Promise<string> {
   const reference = await waitForKeys(progress, end, kind, gateway);
   const data = newKeyPair();
-  await end.client.mergePatch(SecretResource, reference, { data }, { fieldManager: MANAGER, signal: progress.signal });
-  return data.publicKey;
+  const options = { fieldManager: MANAGER, signal: progress.signal };
+  try {
+    await end.client.mergePatch(SecretResource, reference, { data }, options);
+    return data.publicKey;
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    progress.log("warning", keysStay(end, kind, reference));
+    return waitForPublicKey(progress, end, kind, gateway);
+  }
+}
+
+function keysStay({ side, client }: LinkEnd, kind: GatewayKind, { name, namespace }: KeyReference): string {
+  return (
+    `keyRotationTrigger: ${side}: the gateway ${kind} keeps its keys, as this credential may not change Secret ${namespace}/${name} of cluster ` +
+    `${client.cluster}; the other end has new ones. The owner of that cluster makes new ones by "kubectl delete secret -n ${namespace} ${name}"; ` +
+    'run "pulumi refresh" and "pulumi up" here afterwards'
+  );
 }
 
 /** A gateway's key Secret, and the public part as the gateway's status tells it: some may not read the Secret. */

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { parse, stringify } from "yaml";
 import {
   Annotations,
   ConfigurationResource,
@@ -22,7 +23,9 @@ import {
   tenantNamespaceName,
   type NamespaceMap,
   type ResourceSlice,
+  type Tenant,
 } from "../../../agent/api/index.js";
+import { controlPlaneSubject, makeCertificateRequest, makeKeyPair } from "../../../agent/crypto/index.js";
 import { PEERING_USER_TENANT_NS_RULES } from "../../../agent/install/rbac/authentication.js";
 import { policyRules } from "../../../agent/install/rbac/rule.js";
 import { VIRTUAL_KUBELET_REMOTE_RULES } from "../../../agent/install/rbac/virtual-node.js";
@@ -30,6 +33,7 @@ import {
   ClusterRoleBindingResource,
   ClusterRoleResource,
   ConfigMapResource,
+  EventResource,
   KubeClient,
   KubeError,
   NamespaceResource,
@@ -39,10 +43,14 @@ import {
   SecretResource,
 } from "../../../agent/runtime/index.js";
 import { bindingManifests } from "../../../provider/resources/peering-user/manifests.js";
+import { until } from "../../clusters/support/wait.js";
+import { waitFor } from "../../support/wait.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
   authenticate,
   copyID,
+  exchangeNonce,
   makeTenantNamespaces,
   requestSlice,
   unpeer,
@@ -52,6 +60,10 @@ import {
 
 const RBAC = "rbac.authorization.k8s.io";
 const ADMIN = { fieldManager: "administrator" };
+const PEERING_USER = "liqo-peer-user-a-00";
+/** Of a certificate that is to expire while it is used, in seconds. */
+const LIFETIME_SECONDS = 6;
+const EXPIRY_DEADLINE_MS = 30_000;
 
 /** What a consumer can do with the identities that its provider has signed, beyond what it is meant to do: nothing. */
 describe("a consumer that tries to break out", function () {
@@ -62,8 +74,11 @@ describe("a consumer that tries to break out", function () {
   let controlPlane: KubeClient;
   let slice: KubeClient;
   let tenant: string;
+  /** What stood for a at b while they were peered. */
+  let accepted: Tenant | undefined;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     [a, b] = await Promise.all([
       startControlPlane("a", { pingIntervalSeconds: 60 }, { webhooks: true }),
       startControlPlane("b", {}, { webhooks: true }),
@@ -84,9 +99,18 @@ describe("a consumer that tries to break out", function () {
 
   /** A client with an identity as the consumer's Secret has it. */
   async function holder(identity: string): Promise<KubeClient> {
+    return KubeClient.fromText(await kubeconfigOf(identity));
+  }
+
+  async function kubeconfigOf(identity: string): Promise<string> {
     const id = { name: kubeconfigSecretName(identity), namespace: tenantNamespaceName(b.id) };
     const secret = await waitForObject(a.client, SecretResource, id, "kubeconfig", ({ data }) => data?.["kubeconfig"]);
-    return KubeClient.fromText(Buffer.from(secret.data?.[DataKeys.kubeconfig] ?? "", "base64").toString());
+    return Buffer.from(secret.data?.[DataKeys.kubeconfig] ?? "", "base64").toString();
+  }
+
+  /** The holder of a peering user's credential, bound by the test of that. */
+  async function peeringUserOf(): Promise<KubeClient> {
+    return KubeClient.fromText(await b.server.kubeconfigFor(PEERING_USER, [Names.controlPlaneGroup]));
   }
 
   /** @param by what the refusal says, where the role alone would allow it */
@@ -148,6 +172,23 @@ describe("a consumer that tries to break out", function () {
         ),
       "lifting its Tenant's cordon": () =>
         client.mergePatch(TenantResource, { name: a.id, ...inTenant }, { spec: { tenantCondition: "Active" } }),
+      "forging another cluster's Tenant": () =>
+        client.create(
+          TenantResource,
+          TenantResource.build({
+            metadata: { name: "c", ...inTenant, labels: { [Labels.remoteClusterID]: "c" } },
+            spec: { clusterID: "c", authzPolicy: "TolerateNoHandshake" },
+          }),
+        ),
+      "forging another cluster's nonce": () =>
+        client.create(SecretResource, {
+          metadata: {
+            name: Names.nonceSecret,
+            namespace: Names.namespace,
+            labels: { [Labels.nonce]: "true", [Labels.remoteClusterID]: "c" },
+          },
+          data: { [DataKeys.nonce]: "AAAA" },
+        }),
       "making an Identity": () =>
         client.create(
           IdentityResource,
@@ -396,16 +437,15 @@ describe("a consumer that tries to break out", function () {
   });
 
   it("gets no more than peering needs as a peering user", async () => {
-    const user = "liqo-peer-user-a-00";
     await b.client.apply(
       ClusterRoleResource,
       { metadata: { name: Names.peeringUserTenantRole }, rules: policyRules(PEERING_USER_TENANT_NS_RULES) },
       ADMIN,
     );
-    for (const binding of bindingManifests(a.id, user, { installation: Names.namespace, tenant })) {
+    for (const binding of bindingManifests(a.id, PEERING_USER, { installation: Names.namespace, tenant })) {
       await b.client.create(RoleBindingResource, binding);
     }
-    const peeringUser = KubeClient.fromText(await b.server.kubeconfigFor(user, [Names.controlPlaneGroup]));
+    const peeringUser = await peeringUserOf();
     const others = everywhere(peeringUser);
     // That is judged at admission, below.
     delete others["lifting its Tenant's cordon"];
@@ -475,6 +515,32 @@ describe("a consumer that tries to break out", function () {
     peeringUser.close();
   });
 
+  it("is nobody once its certificate has expired", async () => {
+    const keys = await a.client.get(SecretResource, {
+      name: Names.authenticationKeysSecret,
+      namespace: Names.namespace,
+    });
+    const privateKey = Buffer.from(keys?.data?.[DataKeys.privateKey] ?? "", "base64").toString();
+    const kubeconfig = parse(await kubeconfigOf(controlPlaneIdentityName(b.id))) as {
+      users: { user: Record<string, string> }[];
+    };
+    const request = makeCertificateRequest(controlPlaneSubject(a.id), privateKey);
+    const certificate = await b.server.authority.sign(request, LIFETIME_SECONDS);
+    for (const { user } of kubeconfig.users)
+      user["client-certificate-data"] = Buffer.from(certificate).toString("base64");
+    const client = KubeClient.fromText(stringify(kubeconfig));
+    await client.list(ResourceSliceResource, { namespace: tenant });
+    const refusal = await until("the certificate's end", EXPIRY_DEADLINE_MS, () =>
+      client.list(ResourceSliceResource, { namespace: tenant }).then(
+        () => undefined,
+        (error: unknown) => error as KubeError,
+      ),
+    );
+    client.close();
+    expect(refusal).to.be.instanceOf(KubeError);
+    expect(refusal.code, refusal.message).to.equal(401);
+  });
+
   it("leaves room for the reverse direction, whose objects lie in the same namespaces", async () => {
     await authenticate(b, a);
     await requestSlice(b, a, { cpu: "2" });
@@ -495,6 +561,70 @@ describe("a consumer that tries to break out", function () {
     await b.client.delete(NamespaceMapResource, ids.own);
     await waitUntilGone(a.client, NamespaceMapResource, ids.copy);
     await unpeer(b, a);
+    accepted = await b.client.get(TenantResource, { name: a.id, namespace: tenant });
     await unpeer(a, b);
+  });
+
+  it("can do nothing with its identities after unpeering, though their certificates are valid", async () => {
+    await expectForbidden({
+      ...everywhere(controlPlane),
+      "seeing slices": () => controlPlane.list(ResourceSliceResource, { namespace: tenant }),
+      "asking for another": () =>
+        controlPlane.create(
+          ResourceSliceResource,
+          ResourceSliceResource.build({
+            metadata: { name: "b", namespace: tenant, labels: copyLabels() },
+            spec: { class: "default", consumerClusterID: a.id },
+          }),
+        ),
+      "mapping namespaces": () => controlPlane.create(NamespaceMapResource, map("b", copyLabels())),
+      renewing: () => controlPlane.list(RenewResource, { namespace: tenant }),
+    });
+    await expectForbidden({
+      ...everywhere(slice),
+      "seeing figures": () => slice.request("GET", "/apis/metrics.liqo.io/v1beta1/scrape/metrics"),
+    });
+  });
+
+  it("is not let in by what it has signed before, nor another by what it has signed", async () => {
+    const peeringUser = await peeringUserOf();
+    const other = await makeKeyPair();
+    const csr = makeCertificateRequest(controlPlaneSubject(a.id), other.privateKey);
+    const base64 = (text: string): string => Buffer.from(text).toString("base64");
+    await b.client.delete(SecretResource, { name: Names.nonceSecret, namespace: tenant });
+    const { publicKey = "", csr: ownRequest, signature: replayed } = accepted?.spec ?? {};
+    expect(replayed).to.be.a("string");
+    await exchangeNonce(a, b);
+    const signed = await waitForObject(
+      a.client,
+      SecretResource,
+      { name: Names.signedNonceSecret, namespace: tenantNamespaceName(b.id) },
+      "the signature of the new nonce",
+      ({ data }) => data?.[DataKeys.signedNonce] !== replayed,
+    );
+    const signature = signed.data?.[DataKeys.signedNonce];
+    for (const [what, spec] of [
+      ["replayed", { publicKey, csr: ownRequest, signature: replayed }],
+      ["another's key", { publicKey: base64(other.publicKey), csr: base64(csr), signature }],
+    ] as const) {
+      const id = { name: a.id, namespace: tenant };
+      const metadata = { ...id, labels: { [Labels.remoteClusterID]: a.id } };
+      const forged = await peeringUser.create(
+        TenantResource,
+        TenantResource.build({ metadata, spec: { clusterID: a.id, ...spec } }),
+      );
+      const options = { namespace: tenant, timeoutMs: 20_000, what: `the refusal of a Tenant: ${what}` };
+      await waitFor(b.client, EventResource, options, (events) =>
+        events.some(
+          ({ reason, involvedObject }) =>
+            reason === "SignatureVerificationFailed" && involvedObject.uid === forged.metadata.uid,
+        ),
+      );
+      expect((await b.client.get(TenantResource, id))?.status, what).to.equal(undefined);
+      await expectForbidden({ [what]: () => controlPlane.list(ResourceSliceResource, { namespace: tenant }) });
+      await peeringUser.delete(TenantResource, id);
+      await waitUntilGone(b.client, TenantResource, id);
+    }
+    peeringUser.close();
   });
 });
