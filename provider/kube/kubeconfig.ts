@@ -35,11 +35,30 @@ export async function loadCluster(
   config: ProviderConfig,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<LoadedCluster> {
+  return parseCluster(await readCluster(cluster, config, env));
+}
+
+/** A kubeconfig's text (of several files, if KUBECONFIG lists them) and the context asked for. */
+export interface ClusterText {
+  text: string[];
+  context: string | undefined;
+}
+
+/** The texts alone, which cost little to read again: a file may have changed. @throws ClusterArgsError */
+export async function readCluster(
+  cluster: ClusterArgs | undefined,
+  config: ProviderConfig,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<ClusterText> {
   const ownKubeconfig = nonEmpty(cluster?.kubeconfig);
   const kubeconfig = ownKubeconfig ?? nonEmpty(config.kubeconfig);
   // The provider's context belongs to the provider's kubeconfig.
   const context = nonEmpty(cluster?.context) ?? (ownKubeconfig === undefined ? nonEmpty(config.context) : undefined);
-  const text = await readText(kubeconfig, env);
+  return { text: await readText(kubeconfig, env), context };
+}
+
+/** @throws ClusterArgsError */
+export async function parseCluster({ text, context }: ClusterText): Promise<LoadedCluster> {
   return choose(await parse(text), context, text);
 }
 

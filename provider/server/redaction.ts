@@ -28,6 +28,9 @@ export class Redaction {
     // A path of a kubeconfig is no secret, and messages must name it.
     if (text.length < SHORTEST || (!text.includes("\n") && /^(~|\.{0,2}\/)/.test(text))) return;
     this.secrets.add(text);
+    // A proxy's password, in a URL; a short one is hidden where it stands there only.
+    for (const [, password = ""] of text.matchAll(/:\/\/[^\s/:@]*:([^\s/@]+)@/g))
+      this.secrets.add(password.length < SHORTEST ? `:${password}@` : password);
     if (!text.includes("\n") && !text.includes("{")) return;
     for (const match of text.matchAll(
       /(?:client-key-data|client-certificate-data|token|password|id-token|refresh-token|secret)"?\s*:\s*"?([^\s"',}]+)/gi,

@@ -28,6 +28,7 @@ import type { EngineLog } from "./engine.js";
 import { CallError, toCallError } from "./errors.js";
 import { invokeFunction } from "./invoke.js";
 import { failParentOf } from "./pending-constructs.js";
+import { Replacements } from "./replacements.js";
 import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
 import { settleDelete, settleRead, settleUpdate } from "./unreachable.js";
 import { upgradeState } from "./upgrade.js";
@@ -53,6 +54,7 @@ export class ProviderService {
   private config: ProviderConfig = readConfiguration({});
   private readonly calls = new Calls();
   private readonly clients = new ClusterClients();
+  private readonly replacements = new Replacements();
   private readonly probe: Probe = (client, signal) => this.clients.probe(client, signal);
 
   constructor(private readonly options: ServiceOptions) {}
@@ -166,7 +168,8 @@ export class ProviderService {
 
   private check(request: proto.CheckRequest): Promise<proto.CheckResponse> {
     const news = decode(request.getNews());
-    const olds = request.hasOlds() ? decode(request.getOlds()) : undefined;
+    const olds = previousInputs(request);
+    if (olds) this.replacements.sawInState(request.getUrn());
     return this.resourceCall(request.getUrn(), CHECK_SECONDS, [news, olds], async (definition, call) => {
       const { inputs, failures, isKept } = await checkResource(definition, call, news.value, olds?.value, this.probe);
       const valid = failures.count === 0 ? inputs : news.value;
@@ -203,6 +206,7 @@ export class ProviderService {
       const state = request.getPreview()
         ? await previewState(definition, call, inputs, undefined)
         : await createResource(definition, call, inputs);
+      if (!request.getPreview()) this.replacements.made(request.getUrn(), state.id);
       const response = new proto.CreateResponse();
       response.setId(state.id);
       response.setProperties(encode(state.properties, state.secrets));
@@ -264,6 +268,10 @@ export class ProviderService {
     const inputs = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
     const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "delete");
     return this.resourceCall(request.getUrn(), seconds, [state, inputs], async (definition, call) => {
+      if (this.replacements.takeReplaced(request.getUrn(), request.getId())) {
+        call.log("info", "its replacement is the same in the clusters: nothing is deleted");
+        return new empty.Empty();
+      }
       const stored = upgradeState(definition, state, inputs);
       const given = stored.inputs?.value ?? inputsOf(definition, stored.state.value);
       await deleteResource(definition, call, request.getId(), given, stored.state.value).catch((error: unknown) =>
@@ -340,6 +348,12 @@ export class ProviderService {
       if (!call.signal.aborted) await this.options.engine.flush();
     }
   }
+}
+
+/** Engines send no inputs, or empty ones, for what is not in the state yet. */
+function previousInputs(request: proto.CheckRequest): Decoded | undefined {
+  const olds = request.hasOlds() ? decode(request.getOlds()) : undefined;
+  return olds && Object.keys(olds.value).length > 0 ? olds : undefined;
 }
 
 function secondsFor(definition: AnyResource, operation: keyof Timeouts): number {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { WaitTimeout } from "./errors.js";
 import type { Progress } from "./progress.js";
 
 /** Starts pieces of work that run side by side. */
@@ -10,9 +11,21 @@ export interface Scope extends Progress {
   start<T>(work: (progress: Progress) => Promise<T>): Promise<T>;
 }
 
+/** Waits that are over at the same time stand in each other's way in no order: all of their causes are told, from either cluster. */
+function withOthers(error: unknown, outcomes: readonly PromiseSettledResult<unknown>[]): unknown {
+  if (!(error instanceof WaitTimeout)) return error;
+  const late = outcomes
+    .filter((outcome) => outcome.status === "rejected")
+    .map(({ reason }) => reason as unknown)
+    .filter((reason) => reason instanceof WaitTimeout)
+    .map(({ message }) => message);
+  const messages = [...new Set([error.message, ...late])];
+  return messages.length === 1 ? error : new WaitTimeout(messages.join("; "));
+}
+
 /**
- * Runs the body and all it starts. The first failure of any part cancels the others and is the one thrown; nothing runs on
- * once this has returned.
+ * Runs the body and all it starts. The first failure of any part cancels the others and is the one thrown (with those of waits that have timed out
+ * together with it); nothing runs on once this has returned.
  */
 export async function concurrently<R>(progress: Progress, body: (scope: Scope) => Promise<R>): Promise<R> {
   const controller = new AbortController();
@@ -45,7 +58,6 @@ export async function concurrently<R>(progress: Progress, body: (scope: Scope) =
     return result;
   } catch (error) {
     fail(error);
-    await Promise.allSettled(tasks);
-    throw first?.error ?? error;
+    throw withOthers(first?.error ?? error, await Promise.allSettled(tasks));
   }
 }

@@ -1,5 +1,15 @@
+import type { ReplicaSet } from "kubernetes-types/apps/v1";
 import type { ContainerStateTerminated, ContainerStatus, Event, Pod } from "kubernetes-types/core/v1";
-import { EventResource, PodResource, type KubeClient } from "../../agent/runtime/index.js";
+import { EventResource, PodResource, type KubeClient, type ResourceType } from "../../agent/runtime/index.js";
+import { ifVisible } from "./if-found.js";
+
+const ReplicaSetResource: ResourceType<ReplicaSet> = {
+  group: "apps",
+  version: "v1",
+  kind: "ReplicaSet",
+  plural: "replicasets",
+  namespaced: true,
+};
 
 /** Why pods of a selection do not run: scheduling, images, crashes, their latest warnings. Undefined when nothing is wrong with them. */
 export async function podProblems(
@@ -9,11 +19,35 @@ export async function podProblems(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { items } = await client.list(PodResource, { namespace, labelSelector, signal });
-  if (items.length === 0) return `there is no pod of ${selectorText(labelSelector)} in namespace ${namespace}`;
+  if (items.length === 0) return whyNone(client, namespace, labelSelector, signal);
   const pods = items.filter((pod) => !isHealthy(pod));
   if (pods.length === 0) return undefined;
   const events = await client.list(EventResource, { namespace, fieldSelector: "type=Warning", signal });
   return pods.map((pod) => describePod(pod, events.items)).join("; ");
+}
+
+/** What keeps a Deployment from making pods: a quota, a policy. Only its ReplicaSets tell. */
+async function whyNone(
+  client: KubeClient,
+  namespace: string,
+  labelSelector: string | Record<string, string>,
+  signal: AbortSignal,
+): Promise<string> {
+  const none = `there is no pod of ${selectorText(labelSelector)} in namespace ${namespace}`;
+  return [none, ...(await podsDenied(client, { namespace, labelSelector }, signal))].join(": ");
+}
+
+/** Why pods were not even made, as ReplicaSets tell it; nothing where credentials may not look. */
+export async function podsDenied(
+  client: KubeClient,
+  selection: { namespace: string; labelSelector?: string | Record<string, string> },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const sets = await ifVisible(client.list(ReplicaSetResource, { ...selection, signal }));
+  return (sets?.items ?? [])
+    .flatMap(({ status }) => status?.conditions ?? [])
+    .filter(({ type, status }) => type === "ReplicaFailure" && status === "True")
+    .map(({ reason, message }) => `${reason ?? "ReplicaFailure"}: ${message ?? ""}`);
 }
 
 /** One pod's state in words, with its latest warning event. */

@@ -5,7 +5,6 @@ import {
   NetworkResource,
   NetworkType,
   Names,
-  tenantNamespaceName,
   type GatewayClient,
   type GatewayServer,
 } from "../../../agent/api/index.js";
@@ -16,7 +15,7 @@ import { findAgent } from "../../preconditions/agent.js";
 import { judgeEndpoint } from "../../resources/network-link/gateways.js";
 import { judgeRanges } from "../../resources/network-link/ranges.js";
 import type { Endpoint, Ranges } from "../../resources/network-link/manifests.js";
-import { findTenantNamespace } from "../../resources/tenant-namespace/index.js";
+import { expectedNamespace } from "../../resources/tenant-namespace/index.js";
 import type { SideInputs } from "./schema.js";
 
 export type SideName = "consumer" | "provider";
@@ -71,8 +70,7 @@ export async function tenantNamespaceOf(
   signal: AbortSignal,
 ): Promise<string> {
   if (inputs.tenantNamespace) return inputs.tenantNamespace;
-  const present = client && (await findTenantNamespace(client, remoteId, signal));
-  return present?.metadata?.name ?? tenantNamespaceName(remoteId);
+  return expectedNamespace(client, remoteId, signal);
 }
 
 /** What a cluster's gateway to the other one has brought about. */

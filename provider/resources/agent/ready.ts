@@ -6,6 +6,7 @@ import { InstallNames } from "../../../agent/install/names.js";
 import { DaemonSetResource, DeploymentResource, PodResource } from "../../../agent/runtime/core-resources.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { messageOf } from "../../../agent/runtime/kube-error.js";
+import { podsDenied } from "../../waits/pod-problems.js";
 import { pause, waitForObjects, type WaitContext } from "./waiting.js";
 
 const EXPLAIN_EVERY_MS = 3_000;
@@ -77,7 +78,8 @@ async function whileExplaining(
   let line = "";
   const explain = async () => {
     const pods = await context.client.list(PodResource, { namespace, signal: context.signal });
-    const causes = podTroubles(pods.items);
+    const denied = await podsDenied(context.client, { namespace }, context.signal);
+    const causes = [...podTroubles(pods.items), ...denied];
     if (causes.length > 0) context.status(`${line} (${causes.join("; ")})`);
   };
   const status = (text: string) => {

@@ -72,6 +72,8 @@ async function establish(
   inputs: AuthenticationInputs,
 ): Promise<AuthenticationOutputs> {
   const ids = clusterIds(pair);
+  // Before the first write: whatever breaks it off, the state knows of what may be there.
+  context.checkpoint(pairId(pair), ids);
   const { namespaces, proxyURL, ...identity } = await authenticate(context, pair, inputs, (tenantNamespaces) =>
     context.checkpoint(pairId(pair), { ...ids, tenantNamespaces }),
   );

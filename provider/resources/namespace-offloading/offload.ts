@@ -37,7 +37,7 @@ export function offloadingManifest(inputs: Offloading): DeepPartial<NamespaceOff
   };
 }
 
-/** Extends the namespace and waits until the providers have theirs (offloading specification, §4). */
+/** Extends the namespace and waits until the providers have theirs (offloading specification, §4). `begun` is told before anything is written. */
 export async function offload(
   progress: Progress,
   consumer: Peer,
@@ -45,12 +45,12 @@ export async function offload(
   begun: () => void,
 ): Promise<Offloaded> {
   const { client } = consumer;
-  await ensureNamespace(progress, consumer, inputs);
+  await ensureNamespace(progress, consumer, inputs, begun);
+  begun();
   const applied = await client.apply(NamespaceOffloadingResource, offloadingManifest(inputs), {
     fieldManager: MANAGER,
     signal: progress.signal,
   });
-  begun();
   progress.status(`namespace ${inputs.namespace}: offloading applied`);
   const { namespace } = inputs;
   const offloaded = await waitFor<NamespaceOffloading, Offloaded>(progress, {
@@ -116,6 +116,7 @@ async function ensureNamespace(
   progress: Progress,
   { client }: Peer,
   { namespace: name, createNamespace }: NamespaceOffloadingInputs,
+  begun: () => void,
 ): Promise<void> {
   const present = await client.get(NamespaceResource, { name }, progress.signal);
   if (present && !isDeleting(present)) {
@@ -132,6 +133,7 @@ async function ensureNamespace(
   try {
     const metadata = { name, labels: { [Labels.appManagedBy]: MANAGER } };
     const options = { fieldManager: MANAGER, signal: progress.signal };
+    begun();
     const created = await client.create(NamespaceResource, { metadata }, options);
     await markSharedNamespace(client, created, `${MANAGER}/NamespaceOffloading`, progress.signal);
     progress.status(`namespace ${name}: created`);

@@ -85,6 +85,8 @@ async function establish(
 ): Promise<NetworkLinkOutputs> {
   const options = { ...linkOptions(inputs), shareKeys: !inputs.disableSharingKeys, rotate };
   const ids = clusterIds(pair);
+  // Before the first write: whatever breaks it off, the state knows of what may be there.
+  context.checkpoint(pairId(pair), ids);
   const link = await connect(context, pair, options, ({ namespaces, remapped }) =>
     context.checkpoint(pairId(pair), {
       ...ids,

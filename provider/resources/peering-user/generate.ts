@@ -26,14 +26,16 @@ export async function generateUser(
   progress: Progress,
   provider: Peer,
   inputs: PeeringUserInputs,
-  begun: (outputs: Omit<PeeringUserOutputs, "kubeconfig" | "expirationTimestamp" | "drift">) => void,
+  begun: (outputs: Partial<PeeringUserOutputs>) => void,
 ): Promise<Omit<PeeringUserOutputs, "drift">> {
   const { client } = provider;
   const { consumerClusterId } = inputs;
   await checkRole(client, progress.signal);
-  const { name: tenantNamespace } = await ensureTenantNamespace(progress, provider, consumerClusterId, "PeeringUser");
   const userName = `${peeringUserName(consumerClusterId)}-${randomBytes(RANDOM_BYTES).toString("hex")}`;
-  const outputs = { providerClusterId: provider.clusterId, userName, tenantNamespace };
+  const ids = { providerClusterId: provider.clusterId, userName };
+  begun(ids);
+  const { name: tenantNamespace } = await ensureTenantNamespace(progress, provider, consumerClusterId, "PeeringUser");
+  const outputs = { ...ids, tenantNamespace };
   begun(outputs);
   const keys = await makeKeyPair(inputs.tlsCompatibilityMode ? "RSA" : "Ed25519");
   const csr = makeCertificateRequest({ commonName: userName, organization: Names.controlPlaneGroup }, keys.privateKey);

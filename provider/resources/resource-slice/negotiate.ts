@@ -51,7 +51,7 @@ export async function tenantNamespacesOf(pair: Pair, signal: AbortSignal): Promi
  * Asks the provider for resources and waits until it has granted them and the virtual node offers them (control plane specification, §6, §11).
  * Asking again with other amounts negotiates anew, in place.
  *
- * @param begun told once the slice exists
+ * @param begun told before the slice is made
  */
 export async function negotiate(
   progress: Progress,
@@ -69,8 +69,8 @@ export async function negotiate(
     namespace: namespaces.consumer,
   };
   const options = { fieldManager: MANAGER, signal: progress.signal };
-  await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
   begun(namespaces);
+  await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
   progress.status(`consumer: ResourceSlice ${name} ${existed ? "up to date" : "created"}`);
   const slice = { client, type: ResourceSliceResource, namespace: namespaces.consumer, name };
   const explain = (signal: AbortSignal) => explainSlice(pair, namespaces, name, signal);

@@ -32,6 +32,20 @@ export async function findTenantNamespace(
   }
 }
 
+/** The name of the tenant namespace for a remote cluster: its own, or how it will be called. Without a client, as nothing else is known. */
+export async function expectedNamespace(
+  client: KubeClient | undefined,
+  remoteClusterId: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const found = client && (await findTenantNamespace(client, remoteClusterId, signal));
+  return nameFor(found, remoteClusterId);
+}
+
+function nameFor(found: Namespace | undefined, remoteClusterId: string): string {
+  return found?.metadata?.name ?? tenantNamespaceName(remoteClusterId);
+}
+
 /** The tenant namespaces of a pair, as far as they are there. */
 export interface TenantNamespaces {
   consumer?: Namespace;
@@ -69,10 +83,9 @@ export async function expectedNamespaces(
   signal: AbortSignal,
 ): Promise<{ consumer: string; provider: string; missing: ("consumer" | "provider")[] }> {
   const found = await findTenantNamespaces(pair, signal);
-  const { consumer, provider } = namesOf(found);
   return {
-    consumer: consumer || tenantNamespaceName(pair.provider.clusterId),
-    provider: provider || tenantNamespaceName(pair.consumer.clusterId),
+    consumer: nameFor(found.consumer, pair.provider.clusterId),
+    provider: nameFor(found.provider, pair.consumer.clusterId),
     missing: (["consumer", "provider"] as const).filter((side) => found[side] === undefined),
   };
 }

@@ -1,5 +1,4 @@
-import { tenantNamespaceName } from "../../../agent/api/index.js";
-import { defineResource, known, type CallContext, type UnknowableProperties } from "../../framework/index.js";
+import { defineResource, known, type UnknowableProperties } from "../../framework/index.js";
 import {
   foreseeRights,
   openCluster,
@@ -12,7 +11,7 @@ import {
 import { repairDrift } from "../pair-properties.js";
 import { deleteVirtualNode } from "../resource-slice/withdraw.js";
 import { sliceId, splitSliceId } from "../resource-slice/id.js";
-import { findTenantNamespace } from "../tenant-namespace/index.js";
+import { expectedNamespace, findTenantNamespace } from "../tenant-namespace/index.js";
 import { inspectVirtualNode } from "./inspect.js";
 import { virtualNodeRights } from "./rights.js";
 import { virtualNodeInputs, virtualNodeOutputs, type VirtualNodeInputs, type VirtualNodeOutputs } from "./schema.js";
@@ -43,7 +42,7 @@ export const virtualNode = defineResource({
     if (consumer && providerClusterId) {
       await foreseeRights(
         context,
-        virtualNodeRights(consumer, await namespaceFor(context, consumer, providerClusterId)),
+        virtualNodeRights(consumer, await expectedNamespace(consumer.client, providerClusterId, context.signal)),
       );
     }
     return { drift: [], ...(name && inputs.createNode === true ? { nodeName: name } : {}) };
@@ -51,7 +50,7 @@ export const virtualNode = defineResource({
   async create(context, inputs) {
     const consumer = await openCluster(context, inputs);
     const id = idOf(consumer, inputs);
-    const tenant = await namespaceFor(context, consumer, inputs.providerClusterId);
+    const tenant = await expectedNamespace(consumer.client, inputs.providerClusterId, context.signal);
     await requireRights(context, virtualNodeRights(consumer, tenant));
     const outputs = outputsOf(consumer, inputs);
     const tenantNamespace = await establishVirtualNode(context, consumer, inputs, (namespace) =>
@@ -86,12 +85,6 @@ export const virtualNode = defineResource({
     if (consumer && namespace) await deleteVirtualNode(context, consumer, { name, namespace });
   },
 });
-
-/** The tenant namespace of the provider, or how it will be called. */
-async function namespaceFor({ signal }: CallContext, { client }: Peer, providerClusterId: string): Promise<string> {
-  const found = await findTenantNamespace(client, providerClusterId, signal);
-  return found?.metadata?.name ?? tenantNamespaceName(providerClusterId);
-}
 
 function idOf(consumer: Peer, { providerClusterId, name }: VirtualNodeInputs): string {
   return sliceId(`${consumer.clusterId}/${providerClusterId}`, name);

@@ -77,7 +77,7 @@ function offered<T extends object>(
   return names.map((name, index) => ({ ...make(name), default: index === 0 }));
 }
 
-/** Makes or changes the VirtualNode, and waits for its Node. */
+/** Makes or changes the VirtualNode, and waits for its Node. `begun` is told before anything is written. */
 export async function establishVirtualNode(
   progress: Progress,
   consumer: Peer,
@@ -101,8 +101,8 @@ export async function establishVirtualNode(
       found?.data?.["kubeconfig"] ? { done: undefined } : { waiting: "there is no such Secret with a kubeconfig" },
   });
   const manifest = virtualNodeManifest(inputs, namespace, consumer.agentNamespace);
-  await client.apply(VirtualNodeResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
   begun(namespace);
+  await client.apply(VirtualNodeResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
   progress.status(`virtual node ${inputs.name} applied`);
   if (inputs.createNode) await waitForNode(progress, consumer, namespace, inputs);
   return namespace;

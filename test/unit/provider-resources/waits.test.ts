@@ -6,6 +6,7 @@ import {
   Refused,
   waitFor,
   waitUntilGone,
+  WaitTimeout,
   type Progress,
   type Verdict,
 } from "../../../provider/waits/index.js";
@@ -125,6 +126,22 @@ describe("side by side", () => {
     const error = await running.catch((e: unknown) => e);
     expect(String(error)).to.contain("broken");
     expect(isStopped).to.equal(true);
+  });
+
+  it("tells of all waits that time out together, each once", async () => {
+    const late = async (what: string): Promise<never> => {
+      await Promise.resolve();
+      throw new WaitTimeout(`in vain for ${what}`);
+    };
+    const running = concurrently(progress(), async (scope) => {
+      const first = scope.start(() => late("the server"));
+      void scope.start(() => late("the client"));
+      void scope.start(() => first);
+      await first;
+    });
+    const error = await running.catch((e: unknown) => e);
+    expect(error).to.be.instanceOf(WaitTimeout);
+    expect((error as Error).message).to.equal("in vain for the server; in vain for the client");
   });
 
   it("waits for work that was not asked for, too", async () => {

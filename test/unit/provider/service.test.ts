@@ -67,6 +67,24 @@ const clustered = defineResource({
   delete: () => Promise.resolve(),
 });
 
+const formerInputs: unknown[] = [];
+
+/** Notes what its check is told of the inputs in the state. */
+const fresh = defineResource({
+  token: "liqo:index:Fresh",
+  description: "Looks at its past.",
+  inputs: z.object({}),
+  outputs: z.object({}),
+  check(_context, _inputs, _failures, oldInputs) {
+    formerInputs.push(oldInputs);
+    return Promise.resolve();
+  },
+  create: () => Promise.resolve({ id: "x", outputs: {} }),
+  read: () => Promise.resolve(undefined),
+  update: () => Promise.resolve({}),
+  delete: () => Promise.resolve(),
+});
+
 /** Its inputs were called otherwise twice: "colour", then "color", now "paint". */
 const renamed = defineResource({
   token: "liqo:index:Renamed",
@@ -98,7 +116,11 @@ const double = defineFunction({
 describe("the plugin's gRPC service", () => {
   let engine: FakeEngine;
   beforeEach(async () => {
-    engine = await startFakeEngine({ resources: [thing, clustered, renamed], functions: [double], components: [] });
+    engine = await startFakeEngine({
+      resources: [thing, clustered, renamed, fresh],
+      functions: [double],
+      components: [],
+    });
   });
   afterEach(() => engine.stop());
 
@@ -182,6 +204,54 @@ describe("the plugin's gRPC service", () => {
       "consumer.context",
       'the kubeconfig has no context "near"; there are far',
     ]);
+  });
+
+  describe("with an engine that replaces before it deletes", () => {
+    /** A deletion that is carried out fails, which shows that it was. */
+    const remove = (id = "thing-1") => {
+      const request = new proto.DeleteRequest();
+      request.setUrn(URN);
+      request.setId(id);
+      request.setProperties(toStruct({ behave: "fail" }));
+      return engine.call(Methods.delete, request);
+    };
+    const checkInState = () => {
+      const request = new proto.CheckRequest();
+      request.setUrn(URN);
+      request.setNews(toStruct({}));
+      request.setOlds(toStruct({ behave: "well" }));
+      return engine.call(Methods.check, request);
+    };
+
+    it("leaves alone what the replacement has taken up, once", async () => {
+      await checkInState();
+      await create({});
+      await remove();
+      expect((await failureOf(remove())).details).to.contain("still in use");
+    });
+
+    it("deletes what was made in the same run, what has another ID, and what was deleted first", async () => {
+      await create({});
+      expect((await failureOf(remove())).details).to.contain("still in use");
+      await checkInState();
+      await create({});
+      expect((await failureOf(remove("thing-0"))).details).to.contain("still in use");
+      await engine.stop();
+      engine = await startFakeEngine({ resources: [thing], functions: [], components: [] });
+      await checkInState();
+      await failureOf(remove());
+      await create({});
+      expect((await failureOf(remove())).details).to.contain("still in use");
+    });
+  });
+
+  it("takes empty former inputs, which engines send of what is new, for none", async () => {
+    const request = new proto.CheckRequest();
+    request.setUrn(URN.replace("Thing", "Fresh"));
+    request.setNews(toStruct({}));
+    request.setOlds(toStruct({}));
+    await engine.call(Methods.check, request);
+    expect(formerInputs).to.deep.equal([undefined]);
   });
 
   it("diffs in detail, by meaning, and says what replaces", async () => {

@@ -57,14 +57,24 @@ export class Plugin {
   }
 
   /** Check and create, as `up` does for what is new. */
-  async create(type: string, news: Properties): Promise<Kept> {
+  async create(type: string, news: Properties, timeoutSeconds = 60): Promise<Kept> {
     const inputs = await this.check(type, news);
     const request = new proto.CreateRequest();
     request.setUrn(urn(type));
     request.setProperties(toStruct(inputs));
-    request.setTimeout(60);
+    request.setTimeout(timeoutSeconds);
     const response = await this.engine.call(Methods.create, request);
     return { type, id: response.getId(), inputs, state: response.getProperties()?.toJavaScript() ?? {} };
+  }
+
+  /** The same for a creation that may break off: what the engine then keeps, if it is told of anything. */
+  async tryCreate(type: string, news: Properties): Promise<Kept | undefined> {
+    return this.create(type, news).catch((error: unknown) => keptOf(type, error));
+  }
+
+  /** The same for an update: without a word of what there is now, the engine keeps what it had. */
+  async tryUpdate(kept: Kept, news: Properties): Promise<Kept> {
+    return this.update(kept, news).catch((error: unknown) => keptOf(kept.type, error) ?? kept);
   }
 
   async previewCreate(type: string, news: Properties): Promise<Properties> {
@@ -154,6 +164,19 @@ export class Plugin {
       state: response.getProperties()?.toJavaScript() ?? {},
     };
   }
+}
+
+/** What an error tells of a resource that exists in part. @throws what is no answer of the plugin */
+function keptOf(type: string, error: unknown): Kept | undefined {
+  if (!(error instanceof Error) || !("metadata" in error)) throw error;
+  const partial = partialFailure(error as ServiceError);
+  if (!partial) return undefined;
+  return {
+    type,
+    id: partial.getId(),
+    inputs: partial.getInputs()?.toJavaScript() ?? {},
+    state: partial.getProperties()?.toJavaScript() ?? {},
+  };
 }
 
 const { Kind } = proto.PropertyDiff;

@@ -17,6 +17,8 @@ import {
   TenantResource,
   tenantNamespaceName,
   VirtualNodeResource,
+  type GatewayClient,
+  type GatewayServer,
   type ResourceSlice,
 } from "../../../../agent/api/index.js";
 import { newKeyPair } from "../../../../agent/controller/network/gateways/key-secret.js";
@@ -49,6 +51,11 @@ export interface SimulatedCluster {
   podCIDR: string;
 }
 
+export interface SimulationOptions {
+  /** Whether gateways come up. Default true. */
+  gatewaysRun?: boolean;
+}
+
 export interface SimulatedAgents {
   stop(): Promise<void>;
 }
@@ -59,11 +66,15 @@ type Handler<T extends KubeObject> = (object: T) => Promise<unknown>;
  * Plays the agents of two clusters of which only the API servers run: their objects are there, and whatever a provider asks of an agent is granted
  * at once in the statuses. No packet flows and no pod runs.
  */
-export async function simulateAgents(one: SimulatedCluster, other: SimulatedCluster): Promise<SimulatedAgents> {
+export async function simulateAgents(
+  one: SimulatedCluster,
+  other: SimulatedCluster,
+  { gatewaysRun = true }: SimulationOptions = {},
+): Promise<SimulatedAgents> {
   const ended = new AbortController();
   setMaxListeners(0, ended.signal);
   await Promise.all([prepare(one), prepare(other)]);
-  const work = [...play(one, other, ended.signal), ...play(other, one, ended.signal)];
+  const work = [...play(one, other, gatewaysRun, ended.signal), ...play(other, one, gatewaysRun, ended.signal)];
   return {
     async stop() {
       ended.abort();
@@ -84,7 +95,7 @@ async function prepare({ id, client, podCIDR }: SimulatedCluster): Promise<void>
   for (const manifest of manifests) await client.apply(resourceTypeOf(manifest), manifest, MANAGER);
   const { items } = await client.list(NetworkResource);
   for (const { metadata, spec } of items) {
-    await status(client, NetworkResource, metadata, { cidr: spec.cidr });
+    await setStatus(client, NetworkResource, metadata, { cidr: spec.cidr });
   }
   const keys = await makeKeyPair();
   const data = {
@@ -96,7 +107,12 @@ async function prepare({ id, client, podCIDR }: SimulatedCluster): Promise<void>
 }
 
 /** Every behaviour of one cluster's agent, each until the signal. */
-function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal): Promise<void>[] {
+function play(
+  own: SimulatedCluster,
+  peer: SimulatedCluster,
+  gatewaysRun: boolean,
+  signal: AbortSignal,
+): Promise<void>[] {
   const { client } = own;
   const on = <T extends KubeObject>(type: ResourceType<T>, changed: Handler<T>, removed: Handler<T> = nothing) =>
     follow(client, type, { changed, removed }, signal);
@@ -110,24 +126,24 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal
         signedCRT: base64("crt"),
         ...(proxyURL ? { proxyURL } : {}),
       };
-      await status(client, TenantResource, metadata, { tenantNamespace: metadata.namespace, authParams });
+      await setStatus(client, TenantResource, metadata, { tenantNamespace: metadata.namespace, authParams });
     }),
     on(IdentityResource, async ({ metadata, status: present }) => {
       if (present?.kubeconfigSecretRef) return;
-      await status(client, IdentityResource, metadata, {
+      await setStatus(client, IdentityResource, metadata, {
         kubeconfigSecretRef: { name: `kubeconfig-${metadata.name}` },
       });
     }),
     on(ConfigurationResource, async ({ metadata, spec }) => {
-      await status(client, ConfigurationResource, metadata, { remote: { cidr: spec.remote?.cidr } });
+      await setStatus(client, ConfigurationResource, metadata, { remote: { cidr: spec.remote?.cidr } });
     }),
     on(
       GatewayServerResource,
       async (gateway) => {
-        await runGateway(client, gateway);
+        await runGateway(client, gateway, gatewaysRun);
         const { port, nodePort } = gateway.spec.endpoint ?? {};
         const endpoint = { addresses: ["192.0.2.10"], port: nodePort ?? port, protocol: "UDP" };
-        await status(client, GatewayServerResource, gateway.metadata, {
+        await setStatus(client, GatewayServerResource, gateway.metadata, {
           endpoint,
           secretRef: keysOf(gateway),
         });
@@ -137,8 +153,8 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal
     on(
       GatewayClientResource,
       async (gateway) => {
-        await runGateway(client, gateway);
-        await status(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway) });
+        await runGateway(client, gateway, gatewaysRun);
+        await setStatus(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway) });
       },
       collect(client),
     ),
@@ -148,7 +164,7 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal
       const gatewayRef = { apiVersion: "networking.liqo.io/v1beta1", kind: "GatewayServer", name: metadata.name ?? "" };
       const connection = { metadata: { ...id, labels }, spec: { type: "Server" as const, gatewayRef } };
       await client.apply(ConnectionResource, connection, MANAGER);
-      await status(client, ConnectionResource, id, { value: "Connected" });
+      await setStatus(client, ConnectionResource, id, { value: "Connected" });
     }),
     on(
       ResourceSliceResource,
@@ -167,13 +183,13 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, signal: AbortSignal
         const node = { metadata: { name: metadata.name, labels: { [Labels.type]: "virtual-node" } } };
         await client.apply(NodeResource, node, MANAGER);
         const conditions = [{ type: "Ready", status: "True" }];
-        await status(client, NodeResource, { name: metadata.name }, { allocatable, conditions });
+        await setStatus(client, NodeResource, { name: metadata.name }, { allocatable, conditions });
       },
       ({ metadata }) => client.delete(NodeResource, { name: metadata.name ?? "" }),
     ),
     on(NamespaceOffloadingResource, async ({ metadata, spec }) => {
       const ready = [{ type: "Ready", status: "True", lastTransitionTime: new Date(0).toISOString() }];
-      await status(client, NamespaceOffloadingResource, metadata, {
+      await setStatus(client, NamespaceOffloadingResource, metadata, {
         observedGeneration: metadata.generation,
         offloadingPhase: "Ready",
         remoteNamespaceName: spec.remoteNamespaceName ?? `${metadata.namespace}-${own.id}`,
@@ -199,7 +215,8 @@ function isCopy({ metadata }: ResourceSlice): boolean {
   return metadata.labels?.[Labels.replicated] === "true";
 }
 
-async function follow<T extends KubeObject>(
+/** Handles each object that there is, comes, changes or goes, until the signal. */
+export async function follow<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
   { changed, removed }: Record<"changed" | "removed", Handler<T>>,
@@ -246,12 +263,14 @@ async function signNonce(client: KubeClient, metadata: KubeObject["metadata"], d
   }
 }
 
-function keysOf({ metadata }: KubeObject): { name: string; namespace?: string } {
-  return { name: gatewayResourceName(metadata?.name ?? ""), namespace: metadata?.namespace };
+/** The Secret that the gateway names, else one of its own. */
+function keysOf({ metadata, spec }: GatewayServer | GatewayClient): { name: string; namespace?: string } {
+  const name = spec.secretRef?.name || gatewayResourceName(metadata.name ?? "");
+  return { name, namespace: metadata.namespace };
 }
 
 /** A Deployment that counts as running, and a key Secret. */
-async function runGateway(client: KubeClient, gateway: KubeObject): Promise<void> {
+async function runGateway(client: KubeClient, gateway: KubeObject, isRunning: boolean): Promise<void> {
   const id = { name: gatewayResourceName(gateway.metadata?.name ?? ""), namespace: gateway.metadata?.namespace };
   if (!(await client.get(SecretResource, id))) {
     await client.apply(SecretResource, { metadata: id, data: { ...newKeyPair() } }, MANAGER);
@@ -266,7 +285,8 @@ async function runGateway(client: KubeClient, gateway: KubeObject): Promise<void
     },
   };
   const { metadata } = await client.apply(DeploymentResource, deployment, MANAGER);
-  await status(client, DeploymentResource, metadata, {
+  if (!isRunning) return;
+  await setStatus(client, DeploymentResource, metadata, {
     observedGeneration: metadata?.generation,
     replicas: 1,
     readyReplicas: 1,
@@ -306,10 +326,11 @@ async function grantSlice(own: SimulatedCluster, peer: SimulatedCluster, slice: 
     await own.client.apply(VirtualNodeResource, { metadata: node, spec }, MANAGER);
   }
   const conditions = [condition("Authentication"), condition("Resources")];
-  await status(own.client, ResourceSliceResource, metadata, { conditions, resources: granted });
+  await setStatus(own.client, ResourceSliceResource, metadata, { conditions, resources: granted });
 }
 
-async function status(
+/** Writes into the status of an object. */
+export async function setStatus(
   client: KubeClient,
   type: ResourceType,
   metadata: { name?: string; namespace?: string } | undefined,
