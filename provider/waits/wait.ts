@@ -22,6 +22,8 @@ export interface WaitRequest<T extends KubeObject, R> {
   /** What is waited for, as messages put it: "the gateway server's endpoint". */
   what: string;
   judge: (objects: T[]) => Verdict<R>;
+  /** When the waiting began of which this is a part, milliseconds since the epoch. Default: now. */
+  since?: number;
   /** Asked once time is over: what in the cluster explains it. Failures of its own are ignored. */
   explain?: (signal: AbortSignal) => Promise<string | undefined>;
 }
@@ -60,7 +62,7 @@ export async function waitFor<T extends KubeObject, R>(progress: Progress, reque
     clearInterval(ticker.timer);
   }
   if (!ended.signal.aborted) throw new Cancelled(request.what);
-  throw await timedOut(request, ticker.reason, Date.now() - started);
+  throw await timedOut(request, ticker.reason, Date.now() - (request.since ?? started));
 }
 
 /** Waits until the object is gone. */

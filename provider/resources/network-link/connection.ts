@@ -26,10 +26,12 @@ interface Limits {
    * seconds, and the slowest implementations of Services take ten to lead to a new pod.
    */
   certain: number;
+  /** And again from then on, at this interval. */
+  look: number;
 }
 
-const LIMITS: Limits = { connect: 25_000, certain: 14_000 };
-/** With less than this left of the call's own time there is no second wait. */
+const LIMITS: Limits = { connect: 25_000, certain: 14_000, look: 4_000 };
+/** With less than this left there is no further wait. */
 const LAST_MS = 3_000;
 
 /** One end of the tunnel, with its gateway. */
@@ -52,7 +54,7 @@ export interface Wanted {
 /**
  * Waits until this end sees the tunnel connected and full-size packets pass.
  *
- * @throws WaitTimeout with what both gateways say, after 14 s if both know what is wrong, else after 25 s, unless the server is behind a load balancer
+ * @throws WaitTimeout with what both gateways say, from 14 s on once both know what is wrong, else after 25 s, unless the server is behind a load balancer
  */
 export async function waitUntilConnected(
   progress: Progress,
@@ -62,6 +64,7 @@ export async function waitUntilConnected(
   limits: Limits = LIMITS,
 ): Promise<string> {
   const { end } = here;
+  const since = Date.now();
   const wait = (limited: Progress): Promise<string> =>
     waitFor(limited, {
       client: end.client,
@@ -70,6 +73,7 @@ export async function waitUntilConnected(
       labelSelector: remoteLabels(end),
       what: `the connection to ${end.remoteId} in the ${end.side}`,
       judge: (connections) => judgeConnection(connections, wantedOf(here, there)),
+      since,
       explain: (signal) => explainConnection(here, there, signal),
     });
   if (!isPatient) return waitWhileUncertain(progress, wait, [here.end, there.end], limits);
@@ -82,20 +86,22 @@ export async function waitUntilConnected(
   }
 }
 
-/** A second wait follows where the first has ended without both gateways knowing a cause: one may just be starting. */
+/** Waits on where time is over without both gateways knowing a cause: one may just be starting. */
 async function waitWhileUncertain(
   progress: Progress,
   wait: (limited: Progress) => Promise<string>,
   ends: readonly LinkEnd[],
-  { connect, certain }: Limits,
+  { connect, certain, look }: Limits,
 ): Promise<string> {
-  try {
-    return await wait(withLimit(progress, certain));
-  } catch (error) {
-    if (!(error instanceof WaitTimeout) || progress.deadline - Date.now() < LAST_MS) throw error;
-    if (await knowCause(ends, progress.signal)) throw error;
+  const whole = withLimit(progress, connect);
+  for (let limit = certain; ; limit = look) {
+    try {
+      return await wait(withLimit(whole, limit));
+    } catch (error) {
+      if (!(error instanceof WaitTimeout) || whole.deadline - Date.now() < LAST_MS) throw error;
+      if (await knowCause(ends, progress.signal)) throw error;
+    }
   }
-  return wait(withLimit(progress, connect - certain));
 }
 
 /** Whether each of the gateways tells why it does not hear the other. What cannot be read says nothing. */

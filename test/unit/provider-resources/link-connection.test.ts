@@ -5,33 +5,35 @@ import { waitUntilConnected, type TunnelEnd } from "../../../provider/resources/
 import { WaitTimeout, type Progress } from "../../../provider/waits/index.js";
 
 /** The second is longer than a test may take. */
-const LIMITS = { certain: 1_000, connect: 60_000 };
+const LIMITS = { certain: 1_000, look: 1_000, connect: 60_000 };
 const NOTHING_ARRIVES = "nothing arrives on UDP port 51840";
 const NOBODY_LISTENS = "nothing listens on UDP 192.0.2.1:30742";
 
-/** A cluster with a gateway's Connection, which says one thing at first and is connected once it is watched for the second time. */
-function clusterOf(name: string, message: string | undefined): KubeClient {
+/** A cluster with a gateway's Connection, which says one thing at first and, once it is watched for the second time, another, or that it is connected. */
+function clusterOf(name: string, first: string | undefined, then: string | undefined): KubeClient {
   let watches = 0;
   const connection = (status: object): KubeObject => ({ metadata: { name: "gw" }, status }) as KubeObject;
   const client = {
     cluster: name,
     list: (type: ResourceType) => {
+      const message = watches > 1 ? then : first;
       const items = type.kind === ConnectionResource.kind ? [connection({ value: "Error", message })] : [];
       return Promise.resolve({ metadata: { resourceVersion: "1" }, items });
     },
     get: () => Promise.resolve(undefined),
     async *watch(_type: unknown, { signal }: { signal: AbortSignal }) {
       watches += 1;
-      if (watches > 1) yield { type: "MODIFIED", object: connection({ value: "Connected" }) };
+      const status = then === undefined ? { value: "Connected" } : { value: "Error", message: then };
+      if (watches > 1) yield { type: "MODIFIED", object: connection(status) };
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     },
   };
   return client as unknown as KubeClient;
 }
 
-function endOf(side: "consumer" | "provider", message: string | undefined): TunnelEnd {
+function endOf(side: "consumer" | "provider", first: string | undefined, then?: string): TunnelEnd {
   const { apiVersion, kind } = side === "consumer" ? GatewayClientResource : GatewayServerResource;
-  const client = clusterOf(side, message);
+  const client = clusterOf(side, first, then);
   const end = { side, client, namespace: `of-${side}`, remoteId: "other", agentNamespace: "liqo", clusterId: side };
   return { end, gateway: { apiVersion, kind, metadata: { name: "gw" }, spec: {} } } as unknown as TunnelEnd;
 }
@@ -54,6 +56,12 @@ describe("the wait for a tunnel", function () {
     const failure: unknown = await connect(...ends).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(WaitTimeout);
     expect(String(failure)).to.contain("cluster consumer").and.contain(NOBODY_LISTENS).and.contain(NOTHING_ARRIVES);
+  });
+
+  it("ends when the second one knows, too, if that is later", async () => {
+    const ends = [endOf("consumer", undefined, NOBODY_LISTENS), endOf("provider", NOTHING_ARRIVES)] as const;
+    const failure: unknown = await connect(...ends).catch((error: unknown) => error);
+    expect(String(failure)).to.contain(NOBODY_LISTENS).and.contain(NOTHING_ARRIVES);
   });
 
   it("goes on while one of them may just be starting", async () => {
