@@ -7,6 +7,7 @@ import { packageSchema } from "../provider/schema/package-schema.js";
 import { VERSION } from "../provider/version.js";
 import { examplePrograms } from "./example-programs.js";
 import { generateSdks, LANGUAGES, WRITTEN_BY_HAND } from "./generate-sdks.js";
+import { picture } from "./picture.js";
 import { referencePages, type ReferenceSchema } from "./reference.js";
 import { messageOf } from "../agent/runtime/kube-error.js";
 
@@ -20,6 +21,7 @@ const BUILT = /(^|\/)(node_modules|bin|obj|target|build|__pycache__|\.mypy_cache
 
 const EXAMPLES = "provider/schema/examples.json";
 const REFERENCE = "docs/reference";
+const PICTURE = "docs/topology.svg";
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
@@ -38,6 +40,7 @@ async function generate(): Promise<Files> {
     return new Map([
       [EXAMPLES, Buffer.from(json(examples))],
       ["provider/schema.json", Buffer.from(schema)],
+      [PICTURE, Buffer.from(picture())],
       ...pages.map(([name, text]) => [name, Buffer.from(text)] as const),
       ...(await readSdks(path.join(folder, "sdk"))),
     ]);
@@ -67,6 +70,7 @@ async function committed(): Promise<Files> {
   for (const name of [
     EXAMPLES,
     "provider/schema.json",
+    PICTURE,
     `${REFERENCE}.md`,
     ...pages.map((page) => `${REFERENCE}/${page}`),
   ]) {

@@ -3,8 +3,9 @@ import { z } from "zod";
 const properties = {
   kubeconfig: z.string().optional().meta({
     description:
-      "Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.",
+      "Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.",
     secret: true,
+    json: true,
   }),
   context: z.string().optional().meta({
     description:

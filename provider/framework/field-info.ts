@@ -12,6 +12,8 @@ export interface FieldInfo {
   typeName?: string;
   /** Documentation of enum values, by value. */
   enumDescriptions?: Record<string, string>;
+  /** A text that may also be given as the object that it stands for, as some packages have it: it becomes JSON. */
+  json?: boolean;
   /** The object is a ClusterArgs: the framework loads it, and reaches out to the cluster, in check. */
   cluster?: boolean;
   /** A map of the provider's configuration that lies beneath this one: a key here comes first. */

@@ -89,7 +89,9 @@ function refine(schema: z.core.$ZodType, value: unknown, path: PropertyPath, fai
 }
 
 function validateLeaf(field: Field, value: unknown, path: PropertyPath, failures: Failures): unknown {
-  const typed = coerce(typeOf(field.schema), value);
+  const isObject = field.info.json === true && isPlainObject(value);
+  if (isObject && hasUnknown(value)) return UNKNOWN;
+  const typed = isObject ? JSON.stringify(value) : coerce(typeOf(field.schema), value);
   const parsed = z.safeParse(field.schema, typed);
   if (parsed.success) return parsed.data;
   report(parsed.error.issues, field.info.secret ? undefined : typed, path, failures);

@@ -105,6 +105,12 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>> DefaultNodeResources { get; private set; } = null!;
 
         /// <summary>
+        /// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
+        /// </summary>
+        [Output("drift")]
+        public Output<ImmutableArray<string>> Drift { get; private set; } = null!;
+
+        /// <summary>
         /// The range of addresses lent to things that are no pods of it, as allocated.
         /// </summary>
         [Output("externalCIDR")]

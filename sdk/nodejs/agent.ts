@@ -94,6 +94,10 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly defaultNodeResources: pulumi.Output<{[key: string]: string}>;
     /**
+     * What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
+     */
+    declare public /*out*/ readonly drift: pulumi.Output<string[]>;
+    /**
      * The range of addresses lent to things that are no pods of it, as allocated.
      */
     declare public readonly externalCIDR: pulumi.Output<string>;
@@ -236,6 +240,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["serviceCIDR"] = args?.serviceCIDR;
             resourceInputs["storageEnabled"] = (args?.storageEnabled) ?? true;
             resourceInputs["trustedCA"] = (args?.trustedCA) ?? false;
+            resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["version"] = undefined /*out*/;
         } else {
             resourceInputs["annotations"] = undefined /*out*/;
@@ -247,6 +252,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["clusterLabels"] = undefined /*out*/;
             resourceInputs["defaultLimitsEnforcement"] = undefined /*out*/;
             resourceInputs["defaultNodeResources"] = undefined /*out*/;
+            resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["externalCIDR"] = undefined /*out*/;
             resourceInputs["forceDelete"] = undefined /*out*/;
             resourceInputs["gatewayReplicas"] = undefined /*out*/;

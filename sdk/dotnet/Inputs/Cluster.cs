@@ -25,7 +25,7 @@ namespace Pulumi.Liqo.Inputs
         private string? _kubeconfig;
 
         /// <summary>
-        /// Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        /// Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         public string? Kubeconfig
         {

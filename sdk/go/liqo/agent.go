@@ -71,6 +71,8 @@ type Agent struct {
 	DefaultLimitsEnforcement LimitsEnforcementOutput `pulumi:"defaultLimitsEnforcement"`
 	// What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
 	DefaultNodeResources pulumi.StringMapOutput `pulumi:"defaultNodeResources"`
+	// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
+	Drift pulumi.StringArrayOutput `pulumi:"drift"`
 	// The range of addresses lent to things that are no pods of it, as allocated.
 	ExternalCIDR pulumi.StringOutput `pulumi:"externalCIDR"`
 	// Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
@@ -473,6 +475,11 @@ func (o AgentOutput) DefaultLimitsEnforcement() LimitsEnforcementOutput {
 // What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
 func (o AgentOutput) DefaultNodeResources() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringMapOutput { return v.DefaultNodeResources }).(pulumi.StringMapOutput)
+}
+
+// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
+func (o AgentOutput) Drift() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v *Agent) pulumi.StringArrayOutput { return v.Drift }).(pulumi.StringArrayOutput)
 }
 
 // The range of addresses lent to things that are no pods of it, as allocated.

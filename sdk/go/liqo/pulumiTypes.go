@@ -1289,7 +1289,7 @@ func (o AuthenticationManifestsPtrOutput) UserName() pulumi.StringPtrOutput {
 type Cluster struct {
 	// The kubeconfig's context to use. Default: the provider's `context` where its kubeconfig is used, else the kubeconfig's current context.
 	Context *string `pulumi:"context"`
-	// Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+	// Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
 	Kubeconfig *string `pulumi:"kubeconfig"`
 }
 
@@ -1308,7 +1308,7 @@ type ClusterInput interface {
 type ClusterArgs struct {
 	// The kubeconfig's context to use. Default: the provider's `context` where its kubeconfig is used, else the kubeconfig's current context.
 	Context pulumi.StringPtrInput `pulumi:"context"`
-	// Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+	// Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
 	Kubeconfig pulumi.StringPtrInput `pulumi:"kubeconfig"`
 }
 
@@ -1420,7 +1420,7 @@ func (o ClusterOutput) Context() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Cluster) *string { return v.Context }).(pulumi.StringPtrOutput)
 }
 
-// Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+// Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
 func (o ClusterOutput) Kubeconfig() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Cluster) *string { return v.Kubeconfig }).(pulumi.StringPtrOutput)
 }
@@ -1459,7 +1459,7 @@ func (o ClusterPtrOutput) Context() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+// Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
 func (o ClusterPtrOutput) Kubeconfig() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Cluster) *string {
 		if v == nil {

@@ -425,7 +425,7 @@ export interface Cluster {
      */
     context?: string;
     /**
-     * Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+     * Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
      */
     kubeconfig?: string;
 }
@@ -439,7 +439,7 @@ export interface ClusterArgs {
      */
     context?: pulumi.Input<string>;
     /**
-     * Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+     * Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
      */
     kubeconfig?: pulumi.Input<string>;
 }

@@ -967,7 +967,7 @@ if not MYPY:
         """
         kubeconfig: NotRequired[_builtins.str]
         """
-        Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
 elif False:
     ClusterDict: TypeAlias = Mapping[str, Any]
@@ -980,7 +980,7 @@ class Cluster:
         """
         How to reach a cluster.
         :param _builtins.str context: The kubeconfig's context to use. Default: the provider's `context` where its kubeconfig is used, else the kubeconfig's current context.
-        :param _builtins.str kubeconfig: Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        :param _builtins.str kubeconfig: Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
         if context is not None:
             pulumi.set(__self__, "context", context)
@@ -1003,7 +1003,7 @@ class Cluster:
     @pulumi.getter
     def kubeconfig(self) -> Optional[_builtins.str]:
         """
-        Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "kubeconfig")
 
@@ -1087,7 +1087,7 @@ if not MYPY:
         """
         kubeconfig: NotRequired[pulumi.Input[_builtins.str]]
         """
-        Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
 elif False:
     ClusterArgsDict: TypeAlias = Mapping[str, Any]
@@ -1100,7 +1100,7 @@ class ClusterArgs:
         """
         How to reach a cluster.
         :param pulumi.Input[_builtins.str] context: The kubeconfig's context to use. Default: the provider's `context` where its kubeconfig is used, else the kubeconfig's current context.
-        :param pulumi.Input[_builtins.str] kubeconfig: Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        :param pulumi.Input[_builtins.str] kubeconfig: Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
         if context is not None:
             pulumi.set(__self__, "context", context)
@@ -1123,7 +1123,7 @@ class ClusterArgs:
     @pulumi.getter
     def kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "kubeconfig")
 

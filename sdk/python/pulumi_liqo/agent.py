@@ -812,6 +812,7 @@ class Agent(pulumi.CustomResource):
             if trusted_ca is None:
                 trusted_ca = False
             __props__.__dict__["trusted_ca"] = trusted_ca
+            __props__.__dict__["drift"] = None
             __props__.__dict__["version"] = None
         super(Agent, __self__).__init__(
             'liqo:index:Agent',
@@ -844,6 +845,7 @@ class Agent(pulumi.CustomResource):
         __props__.__dict__["cluster_labels"] = None
         __props__.__dict__["default_limits_enforcement"] = None
         __props__.__dict__["default_node_resources"] = None
+        __props__.__dict__["drift"] = None
         __props__.__dict__["external_cidr"] = None
         __props__.__dict__["force_delete"] = None
         __props__.__dict__["gateway_replicas"] = None
@@ -941,6 +943,14 @@ class Agent(pulumi.CustomResource):
         What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
         """
         return pulumi.get(self, "default_node_resources")
+
+    @_builtins.property
+    @pulumi.getter
+    def drift(self) -> pulumi.Output[Sequence[_builtins.str]]:
+        """
+        What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
+        """
+        return pulumi.get(self, "drift")
 
     @_builtins.property
     @pulumi.getter(name="externalCIDR")

@@ -63,7 +63,7 @@ class Cluster(dict):
         """
         How to reach a cluster.
         :param _builtins.str context: The kubeconfig's context to use. Default: the provider's `context` where its kubeconfig is used, else the kubeconfig's current context.
-        :param _builtins.str kubeconfig: Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        :param _builtins.str kubeconfig: Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
         if context is not None:
             pulumi.set(__self__, "context", context)
@@ -82,7 +82,7 @@ class Cluster(dict):
     @pulumi.getter
     def kubeconfig(self) -> Optional[_builtins.str]:
         """
-        Content of a kubeconfig file, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
+        Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider's `kubeconfig`, then the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "kubeconfig")
 

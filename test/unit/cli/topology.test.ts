@@ -252,7 +252,7 @@ describe("joining what clusters tell of each other", () => {
     usedOnNodes: new Map([["n", { cpu: "1", memory: "1Gi" }]]),
     usedByConsumers: new Map(peers.map((one) => [one.info.clusterID, { cpu: "500m" }])),
   });
-  const gateway = (role: string) => ({ gateway: { address: [], role } });
+  const gateway = (role: "Server" | "Client") => ({ gateway: { address: [], role } });
 
   it("tells a link once, as bad as the worse end says, and a peering as its consumer sees it", () => {
     const topology = mergeViews([

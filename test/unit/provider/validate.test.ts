@@ -1,7 +1,15 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { z } from "zod";
-import { cidr, clusterId, formatPath, port, quantities, UNKNOWN } from "../../../provider/framework/index.js";
+import {
+  cidr,
+  clusterArgs,
+  clusterId,
+  formatPath,
+  port,
+  quantities,
+  UNKNOWN,
+} from "../../../provider/framework/index.js";
 import { FailureList } from "../../../provider/framework/failures.js";
 import { secretPathsOf, validateProperties } from "../../../provider/framework/validate.js";
 
@@ -23,6 +31,23 @@ function check(value: Record<string, unknown>) {
 }
 
 describe("validation of properties", () => {
+  it("takes a kubeconfig as text or as the object that some packages give, and objects for no other text", () => {
+    const kubeconfigs = z.object({ cluster: clusterArgs, note: z.string().optional() });
+    const validated = (value: Record<string, unknown>) => {
+      const failures = new FailureList();
+      return { value: validateProperties(kubeconfigs, value, failures), failures: failures.all };
+    };
+    const given = { apiVersion: "v1", users: [{ name: "aws", user: { exec: { command: "aws" } } }] };
+    const { value } = validated({ cluster: { kubeconfig: given } });
+    expect(value).to.deep.equal({ cluster: { kubeconfig: JSON.stringify(given) } });
+    expect(validated(value).value).to.deep.equal(value);
+    const unknown = validated({ cluster: { kubeconfig: { ...given, users: UNKNOWN } } });
+    expect(unknown).to.deep.equal({ value: { cluster: { kubeconfig: UNKNOWN } }, failures: [] });
+    const wrong = validated({ cluster: { kubeconfig: ["token-1"] }, note: given }).failures;
+    expect(wrong.map(({ path }) => formatPath(path))).to.deep.equal(["cluster.kubeconfig", "note"]);
+    expect(JSON.stringify(wrong)).to.not.contain("token-1");
+  });
+
   it("fills in defaults, also inside objects, and takes numbers for texts", () => {
     const { result, failures } = check({ id: "a", resources: { cpu: 2 } });
     expect(failures).to.deep.equal({});

@@ -188,6 +188,20 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.defaultNodeResources;
     }
     /**
+     * What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
+     * 
+     */
+    @Export(name="drift", refs={List.class,String.class}, tree="[0,1]")
+    private Output<List<String>> drift;
+
+    /**
+     * @return What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
+     * 
+     */
+    public Output<List<String>> drift() {
+        return this.drift;
+    }
+    /**
      * The range of addresses lent to things that are no pods of it, as allocated.
      * 
      */

@@ -34,14 +34,14 @@ public final class Cluster extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="kubeconfig")
     private @Nullable String kubeconfig;
 
     /**
-     * @return Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * @return Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<String> kubeconfig() {
@@ -85,7 +85,7 @@ public final class Cluster extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param kubeconfig Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+         * @param kubeconfig Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

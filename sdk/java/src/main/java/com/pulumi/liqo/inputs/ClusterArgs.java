@@ -35,14 +35,14 @@ public final class ClusterArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="kubeconfig")
     private @Nullable Output<String> kubeconfig;
 
     /**
-     * @return Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * @return Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<String>> kubeconfig() {
@@ -96,7 +96,7 @@ public final class ClusterArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param kubeconfig Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+         * @param kubeconfig Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -107,7 +107,7 @@ public final class ClusterArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param kubeconfig Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+         * @param kubeconfig Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

@@ -17,7 +17,7 @@ public final class Cluster {
      */
     private @Nullable String context;
     /**
-     * @return Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * @return Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     private @Nullable String kubeconfig;
@@ -31,7 +31,7 @@ public final class Cluster {
         return Optional.ofNullable(this.context);
     }
     /**
-     * @return Content of a kubeconfig file, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * @return Content of a kubeconfig file, as text or as an object, or the path of one. Default: the provider&#39;s `kubeconfig`, then the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<String> kubeconfig() {
