@@ -74,15 +74,9 @@ export const Ports = {
   fabric: 6091,
   ipam: 6000,
   webhook: 9443,
-  controllerMetrics: 8082,
-  /** Every role's own. */
+  /** Every role's own, metrics on the port after health. */
   health: 8081,
-  gatewayMetrics: 8082,
-  gatewayHealth: 8083,
-  wireguardMetrics: 8084,
-  wireguardHealth: 8085,
-  geneveMetrics: 8086,
-  geneveHealth: 8087,
+  metrics: 8082,
   connectionCheck: 12345,
   kubelet: 10250,
   virtualKubeletMetrics: 5872,

@@ -45,6 +45,7 @@ function controllerContainer(inputs: InstallInputs): Container {
     ports: [
       { name: "webhook", containerPort: Ports.webhook },
       { name: "healthz", containerPort: Ports.health },
+      { name: "metrics", containerPort: Ports.metrics },
     ],
     readinessProbe: {
       httpGet: { path: "/readyz", port: Ports.health },
@@ -54,6 +55,7 @@ function controllerContainer(inputs: InstallInputs): Container {
     livenessProbe: {
       httpGet: { path: "/healthz", port: Ports.health },
       periodSeconds: 20,
+      timeoutSeconds: 10,
       failureThreshold: 3,
     },
     resources: { requests: { cpu: "50m", memory: "96Mi" } },

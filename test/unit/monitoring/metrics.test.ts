@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,12 +11,14 @@ import { fabricMetrics } from "../../../agent/fabric/metrics.js";
 import { gatewayMetrics } from "../../../agent/gateway/metrics.js";
 import { LevelLoop } from "../../../agent/net/index.js";
 import { proxyMetrics } from "../../../agent/proxy/metrics.js";
-import { startHealthServer } from "../../../agent/runtime/health.js";
+import { startFiguresServer, startHealthServer } from "../../../agent/runtime/health.js";
+import { createLogger } from "../../../agent/runtime/logger.js";
 import { Controller } from "../../../agent/runtime/index.js";
 import { processMetrics, type Metric } from "../../../agent/runtime/metrics.js";
 import { startMetricsServer } from "../../../agent/virtual-node/metrics-server.js";
 import { ReflectionCounters } from "../../../agent/virtual-node/reflection/reflection-counters.js";
 import { until } from "../../clusters/support/wait.js";
+import { freePorts } from "../../integration/support/programs.js";
 import { REPOSITORY } from "../../support/lab.js";
 
 const logger = pino({ level: "silent" });
@@ -79,8 +82,9 @@ describe("what the agent tells Prometheus", () => {
     return response.text();
   }
 
-  it("is served beside the probes, with the process' own figures", async () => {
-    const server = startHealthServer(() => false, 0, [...controller, ...gateway(folder), ...fabric, ...proxy]);
+  it("has a port of its own, with the process' own figures", async () => {
+    const all = [...controller, ...gateway(folder), ...fabric, ...proxy];
+    const server = startFiguresServer(all, 0, createLogger("test"));
     const text = await scrape(server);
     expect(text).to.match(/^process_resident_memory_bytes \d+$/m);
     expect(text).to.contain("# TYPE liqo_controller_reconcile_total counter");
@@ -95,9 +99,26 @@ describe("what the agent tells Prometheus", () => {
     expect(text).to.contain("liqo_fabric_links 2");
     // Counters are read, not added up, by each scrape.
     expect(await scrape(server)).to.contain('liqo_controller_reconcile_total{controller="ip"} 3');
-    const port = (server.address() as AddressInfo).port;
-    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).to.equal(503);
-    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).to.equal(200);
+  });
+
+  it("is served on the port after the probes', for as long as they are", async () => {
+    const [port = 0] = await freePorts(1);
+    const server = startHealthServer(() => false, port, [...fabric]);
+    const get = (address: number, url: string) => fetch(`http://127.0.0.1:${address}${url}`);
+    if (!server.listening) await once(server, "listening");
+    expect((await get(port, "/readyz")).status).to.equal(503);
+    expect((await get(port, "/healthz")).status).to.equal(200);
+    expect(await (await get(port + 1, "/metrics")).text()).to.contain("liqo_fabric_links 2");
+    expect((await get(port + 1, "/healthz")).status).to.equal(404);
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+    expect(
+      await get(port + 1, "/metrics").then(
+        () => "answered",
+        () => "closed",
+      ),
+    ).to.equal("closed");
   });
 
   it("leaves out what is not known: the latency of a peer that does not answer, the bytes of a device that is not there", () => {
