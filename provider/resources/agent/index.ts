@@ -18,6 +18,7 @@ import { resolveRanges, shownAddress, undetected } from "./resolve.js";
 import { agentInputs, agentOutputs, type AgentInputs, type AgentOutputs } from "./schema.js";
 import { uninstall } from "./uninstall.js";
 import { installRights } from "./rights.js";
+import { repairDrift } from "../pair-properties.js";
 import { foreseeRights, requireRights } from "../../preconditions/rights.js";
 import { VERSION } from "../../version.js";
 
@@ -45,7 +46,7 @@ export const agent = defineResource({
       const wanted = known<string | string[] | undefined>(inputs[key]);
       return oldInputs[key] === undefined && wanted !== undefined && sameRanges(wanted, outputs[key]);
     });
-    return { ignore };
+    return { ignore, ...repairDrift({ outputs }) };
   },
 
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AgentOutputs>>> {
@@ -56,6 +57,7 @@ export const agent = defineResource({
       ...(clusterId === undefined ? {} : { clusterId }),
       ...(namespace === undefined ? {} : { namespace }),
       version: VERSION,
+      drift: [],
       ...(old ? {} : { podCIDRs: inputs.podCIDRs, serviceCIDR: inputs.serviceCIDR }),
     };
   },
@@ -213,6 +215,7 @@ async function outputsOf(
     externalCIDR: allocated.externalCIDR ?? inputs.externalCIDR ?? "",
     internalCIDR: allocated.internalCIDR ?? inputs.internalCIDR ?? "",
     apiServerAddress: await shownAddress(client, resolved, context.signal),
+    drift: [],
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
 import { isDeepStrictEqual } from "node:util";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
-import { NetworkResource, NetworkType } from "../../../agent/api/index.js";
+import { NetworkResource, NetworkType, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
 import { Labels } from "../../../agent/api/labels.js";
 import { InstallNames } from "../../../agent/install/names.js";
 import { Names } from "../../../agent/api/names.js";
@@ -16,8 +16,13 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import type { ReadResult } from "../../framework/index.js";
 import type { Installation } from "./existing.js";
+import { installationDrift } from "./drift.js";
 import { allocatedRanges } from "./install.js";
+import { installInputs } from "./install-inputs.js";
 import { shownAddress } from "./resolve.js";
+import { VERSION } from "../../version.js";
+import type { InstallInputs } from "../../../agent/install/inputs.js";
+import { ifFound } from "../../waits/if-found.js";
 import { agentInputs, type AgentInputs, type AgentOutputs } from "./schema.js";
 
 /**
@@ -31,20 +36,30 @@ export async function readInstallation(
   outputs: Partial<AgentOutputs>,
   signal: AbortSignal,
 ): Promise<ReadResult<AgentInputs, AgentOutputs>> {
-  const [missing, allocated, reserved, proxy] = await Promise.all([
+  const [missing, allocated, reserved, proxy, gatewayReplicas] = await Promise.all([
     missingPart(client, present, given, signal),
     allocatedRanges(client, present.namespace, signal),
     reservedSubnets(client, present.namespace, signal),
     client.get(DeploymentResource, { name: Names.proxy, namespace: present.namespace }, signal),
+    replicasOfGateways(client, present.namespace, signal),
   ]);
   const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
   const base: AgentInputs =
-    given ?? importedInputs(present, allocated.podCIDRs, allocated.serviceCIDR, proxy !== undefined);
+    given ??
+    importedInputs(present, {
+      podCIDRs: allocated.podCIDRs,
+      serviceCIDR: allocated.serviceCIDR,
+      apiServerProxy: proxy !== undefined,
+      // What the kubeconfig says anyway need not be said.
+      apiServerAddress: live.apiServerAddress === client.transport.server ? undefined : live.apiServerAddress,
+    });
+  const networks = { reservedSubnets: reserved ?? base.reservedSubnets, gatewayReplicas };
   const inputs: AgentInputs = {
     ...base,
-    ...changedFields(base, { ...live, reservedSubnets: reserved ?? base.reservedSubnets }),
+    ...changedFields(base, { ...live, ...networks }),
     ...(missing === undefined ? {} : { image: missing }),
   };
+  const isComparable = given !== undefined && missing === undefined && present.version === VERSION;
   return {
     inputs,
     outputs: {
@@ -60,8 +75,23 @@ export async function readInstallation(
         { podCIDRs: [], serviceCIDR: "", apiServerAddress: live.apiServerAddress ?? "" },
         signal,
       ),
+      // Another version installs other objects: the upgrade itself brings them.
+      drift: isComparable ? await installationDrift(client, asInstalled(inputs, live, outputs), signal) : [],
     },
   };
+}
+
+/** The installation that the inputs ask for now: what shows as an input of its own is no drift beside. */
+function asInstalled(
+  inputs: AgentInputs,
+  live: Partial<AgentInputs>,
+  { podCIDRs, serviceCIDR }: Partial<AgentOutputs>,
+): InstallInputs {
+  return installInputs(inputs, {
+    podCIDRs: inputs.podCIDRs ?? podCIDRs ?? [],
+    serviceCIDR: inputs.serviceCIDR ?? serviceCIDR ?? "",
+    apiServerAddress: live.apiServerAddress ?? "",
+  });
 }
 
 /** Inputs as the controller's command line has them; empty where it cannot be read. */
@@ -99,16 +129,16 @@ export function inputsOfDeployment(deployment: Deployment): Partial<AgentInputs>
 
 function importedInputs(
   present: Installation,
-  podCIDRs: string[],
-  serviceCIDR: string | undefined,
-  apiServerProxy: boolean,
+  {
+    podCIDRs,
+    ...told
+  }: { podCIDRs: string[] } & Pick<AgentInputs, "serviceCIDR" | "apiServerProxy" | "apiServerAddress">,
 ): AgentInputs {
   return agentInputs.parse({
     clusterId: present.clusterId,
     namespace: present.namespace,
-    apiServerProxy,
+    ...Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined)),
     ...(podCIDRs.length > 0 ? { podCIDRs } : {}),
-    ...(serviceCIDR === undefined ? {} : { serviceCIDR }),
   });
 }
 
@@ -142,6 +172,19 @@ async function missingPart(
   if (!fabric) return "(the fabric is missing)";
   if (!proxy || !service) return "(the API server's proxy is missing)";
   return mutating && validating ? undefined : "(the webhooks are missing)";
+}
+
+/** As the template of servers says, which people may edit; undefined where it does not tell. */
+async function replicasOfGateways(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const id = { name: Names.gatewayServerTemplate, namespace };
+  const template = await ifFound(client.get(WgGatewayServerTemplateResource, id, signal));
+  const made = template?.spec.template as { spec?: { deployment?: { spec?: { replicas?: unknown } } } } | undefined;
+  const replicas = made?.spec?.deployment?.spec?.replicas;
+  return typeof replicas === "number" ? replicas : undefined;
 }
 
 /** Undefined when the custom resource definitions are gone: the controller cannot run then, which shows elsewhere. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { cidr, clusterField, clusterId, dnsLabel, quantities } from "../../framework/index.js";
+import { drift } from "../pair-properties.js";
 import { defaultImage } from "./image.js";
 
 const strings = z.record(z.string(), z.string());
@@ -153,6 +154,7 @@ export const agentOutputs = z.object({
     .meta({ description: "The range of addresses lent to things that are no pods of it, as allocated." }),
   internalCIDR: z.string().meta({ description: "The range of the links between nodes and gateways, as allocated." }),
   apiServerAddress: z.string().meta({ description: "Where other clusters reach this cluster's API server." }),
+  drift,
 });
 
 export type AgentInputs = z.output<typeof agentInputs>;

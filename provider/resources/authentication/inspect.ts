@@ -1,4 +1,5 @@
 import { Labels } from "../../../agent/api/index.js";
+import { SecretResource } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
@@ -6,8 +7,9 @@ import { findTenantNamespaces, namesOf, namespaceDeviations } from "../tenant-na
 import { findIdentity } from "./identity.js";
 import { presentProxyUrl } from "./in-band.js";
 import { findNonce } from "./nonce.js";
-import { partiesOf } from "./party.js";
+import { partiesOf, type Party } from "./party.js";
 import type { AuthenticationInputs, AuthenticationOutputs } from "./schema.js";
+import { ifVisible } from "../../waits/index.js";
 import { findTenant } from "./tenant.js";
 
 export interface FoundAuthentication {
@@ -26,11 +28,12 @@ export async function inspectAuthentication(
   const namespaces = namesOf(tenantNamespaces);
   const parties = partiesOf(pair, namespaces);
   const { consumer, provider } = parties;
-  const [tenant, identity, nonce, inBandProxy] = await Promise.all([
+  const [tenant, identity, nonce, inBandProxy, ownSecret] = await Promise.all([
     namespaces.provider ? findTenant(provider, signal) : undefined,
     namespaces.consumer ? findIdentity(consumer, signal) : undefined,
     namespaces.provider ? findNonce(provider, Labels.nonce, signal) : undefined,
     namespaces.consumer && inputs.inBand ? presentProxyUrl(parties, signal) : undefined,
+    namespaces.consumer ? findOwnKubeconfig(consumer, signal) : undefined,
   ]);
   if (!tenant && !identity) return undefined;
   const observed = { ...inputs };
@@ -40,11 +43,13 @@ export async function inspectAuthentication(
   if (isImport && tenant?.spec.proxyURL) observed.proxyURL = tenant.spec.proxyURL;
   // Without the network there is no address to compare with: the network's own resource tells of that.
   const wantedProxy = inputs.inBand ? (inBandProxy ?? tenant?.spec.proxyURL) : observed.proxyURL;
+  // Manifests may do without a handshake: an identity was then made by hand, on both sides.
+  const isByHand = tenant?.spec.authzPolicy === "TolerateNoHandshake" && !identity && ownSecret !== undefined;
   const drift = [
     !tenant && "provider: the Tenant is missing",
-    tenant && !nonce && "provider: the nonce is missing",
+    tenant && !nonce && !isByHand && "provider: the nonce is missing",
     tenant && (tenant.spec.proxyURL ?? "") !== (wantedProxy ?? "") && "provider: the Tenant names another proxy",
-    !identity && "consumer: the Identity is missing",
+    !identity && !isByHand && "consumer: the Identity is missing",
     identity && !identity.status?.kubeconfigSecretRef?.name && "consumer: the Identity has no kubeconfig",
     identity &&
       tenant &&
@@ -71,10 +76,20 @@ export async function inspectAuthentication(
       providerClusterId: pair.provider.clusterId,
       tenantNamespaces: namespaces,
       identityName: identity?.metadata.name ?? "",
-      kubeconfigSecretName: identity?.status?.kubeconfigSecretRef?.name ?? "",
+      kubeconfigSecretName: identity?.status?.kubeconfigSecretRef?.name ?? (isByHand ? ownSecret : ""),
       apiServer: identity?.spec.authParams?.apiServer ?? "",
       ...(identity?.spec.authParams?.proxyURL ? { usedProxyURL: identity.spec.authParams.proxyURL } : {}),
       drift: [...drift, ...changed],
     },
   };
+}
+
+/** The Secret of a kubeconfig that was made by hand for acting on the provider, found by its labels. */
+async function findOwnKubeconfig(
+  { client, namespace, remoteId }: Party,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const labelSelector = { [Labels.identityType]: "ControlPlane", [Labels.remoteClusterID]: remoteId };
+  const found = await ifVisible(client.list(SecretResource, { namespace, labelSelector, signal }));
+  return found?.items[0]?.metadata?.name;
 }

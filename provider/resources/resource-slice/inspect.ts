@@ -46,17 +46,19 @@ export async function inspectSlice(
   const ids = { consumerId: consumer.clusterId, providerId: provider.clusterId, namespace: namespaces.consumer };
   const granted = textual(slice.status?.resources ?? {});
   const hasNode = virtualNode !== undefined;
+  const wantsNode = isImport ? observed.createVirtualNode : inputs.createVirtualNode;
+  const wanted = addObjectMetadata(withoutOwnNames(sliceManifest(ids, name, observed), slice), inputs);
   const drift = [
-    ...(isImport ? [] : deviationsOf(slice, addObjectMetadata(sliceManifest(ids, name, observed), inputs), "consumer")),
+    ...(isImport ? [] : deviationsOf(slice, wanted, "consumer")),
     ...(["Authentication", "Resources"] as const).map((type) => notAccepted(slice, type)),
     copy === undefined && "provider: the ResourceSlice's copy is missing",
-    inputs.createVirtualNode && !hasNode && "consumer: the virtual node is missing",
+    wantsNode && !hasNode && "consumer: the virtual node is missing",
     hasNode &&
-      inputs.createVirtualNode &&
+      wantsNode &&
       !("done" in judgeVirtualNode(virtualNode, granted)) &&
       "consumer: the virtual node does not offer what was granted",
     hasNode &&
-      inputs.createVirtualNode &&
+      wantsNode &&
       virtualNode.spec.createNode !== false &&
       !("done" in judgeNode(node, granted)) &&
       "consumer: the node is not ready",
@@ -71,6 +73,22 @@ export async function inspectSlice(
       acceptedResources: granted,
       ...(hasNode ? { virtualNodeName: name } : {}),
       drift,
+    },
+  };
+}
+
+/** Other tools leave it to the agents to write the clusters' IDs into the slice: their absence is no drift. */
+function withoutOwnNames(
+  { metadata, spec }: ReturnType<typeof sliceManifest>,
+  { spec: live }: ResourceSlice,
+): ReturnType<typeof sliceManifest> {
+  const { consumerClusterID, providerClusterID, ...rest } = spec;
+  return {
+    metadata,
+    spec: {
+      ...rest,
+      ...(live.consumerClusterID ? { consumerClusterID } : {}),
+      ...(live.providerClusterID ? { providerClusterID } : {}),
     },
   };
 }

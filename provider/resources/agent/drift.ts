@@ -1,0 +1,74 @@
+import { Labels, LabelValues } from "../../../agent/api/labels.js";
+import type { InstallInputs } from "../../../agent/install/inputs.js";
+import { resourceTypeOf } from "../../../agent/install/kinds.js";
+import { agentManifests } from "../../../agent/install/manifests.js";
+import type { KubeClient } from "../../../agent/runtime/kube-client.js";
+import {
+  apiVersionOf,
+  describeObject,
+  keyOf,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/resource-type.js";
+import { deviationsOf } from "../../kube/deviations.js";
+import { ifVisible } from "../../waits/if-found.js";
+
+/** What a refresh would be slow to compare, and what an upgrade alone changes. */
+const LEFT_OUT = ["CustomResourceDefinition"];
+
+/**
+ * Where the objects of an installation are not as it made them: lost objects, and changed ones with the fields, a line each. Of templates only labels and annotations count,
+ * as people may edit them.
+ */
+export async function installationDrift(
+  client: KubeClient,
+  inputs: InstallInputs,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const manifests = agentManifests(inputs).filter(({ kind = "" }) => !LEFT_OUT.includes(kind));
+  const live = await objectsOf(client, manifests, signal);
+  return manifests.flatMap((manifest) => {
+    const type = resourceTypeOf(manifest);
+    const { name = "", namespace } = manifest.metadata ?? {};
+    const ofType = live.get(scopeOf(type, namespace));
+    // Credentials that may not look are no proof that something is missing.
+    if (!ofType) return [];
+    const object = ofType.get(keyOf(manifest));
+    if (!object) return [`${describeObject(type, name, namespace)} is missing`];
+    return deviationsOf(object, comparable(manifest));
+  });
+}
+
+/** The live objects, by kind and namespace and then by key: one request for each kind and namespace. */
+async function objectsOf(
+  client: KubeClient,
+  manifests: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<Map<string, Map<string, KubeObject> | undefined>> {
+  const scopes = new Map<string, { type: ResourceType; namespace?: string }>();
+  for (const manifest of manifests) {
+    const type = resourceTypeOf(manifest);
+    const namespace = manifest.metadata?.namespace;
+    scopes.set(scopeOf(type, namespace), { type, namespace });
+  }
+  const labelSelector = { [Labels.appPartOf]: LabelValues.partOf };
+  const found = [...scopes].map(async ([scope, { type, namespace }]) => {
+    const list = await ifVisible(client.list(type, { namespace, labelSelector, signal }));
+    return [scope, list && new Map(list.items.map((object) => [keyOf(object), object]))] as const;
+  });
+  return new Map(await Promise.all(found));
+}
+
+function scopeOf(type: ResourceType, namespace = ""): string {
+  return `${apiVersionOf(type)}/${type.kind} ${namespace}`;
+}
+
+/** A namespace that was there before the agent is not marked as ours: it lacks that one label rightly. */
+function comparable(manifest: KubeObject): KubeObject {
+  const { kind = "", metadata, apiVersion } = manifest;
+  if (kind.endsWith("Template")) return { apiVersion, kind, metadata };
+  if (kind !== "Namespace") return manifest;
+  const labels = { ...metadata?.labels };
+  delete labels[Labels.appManagedBy];
+  return { ...manifest, metadata: { ...metadata, labels } };
+}

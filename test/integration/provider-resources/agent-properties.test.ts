@@ -1,0 +1,259 @@
+import { setMaxListeners } from "node:events";
+import { expect } from "chai";
+import type { Deployment } from "kubernetes-types/apps/v1";
+import { NetworkResource, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
+import { resourceTypeOf } from "../../../agent/install/kinds.js";
+import { InstallNames } from "../../../agent/install/names.js";
+import { agentManifests, type InstallInputs } from "../../../agent/install/index.js";
+import {
+  ClusterRoleResource,
+  ConfigMapResource,
+  DaemonSetResource,
+  DeploymentResource,
+  MutatingWebhookConfigurationResource,
+  ServiceResource,
+  ValidatingWebhookConfigurationResource,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
+import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
+import { agentInputs } from "../../../provider/resources/agent/schema.js";
+import { settableProperties } from "../../unit/provider-resources/properties.js";
+import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { endNamespaces } from "./support/namespace-ends.js";
+import { Plugin, type Kept } from "./support/plugin.js";
+import { simulateInstallation } from "./support/simulated-installation.js";
+
+type Properties = Record<string, unknown>;
+
+/** What becomes of one property, as in the table of the other resources. `drift`: which objects somebody changes to what the other value would have made of them. */
+interface Row {
+  create: unknown;
+  update: unknown;
+  effect: "update" | "replace";
+  /** "same": an import tells what `create` gave; else what it tells. */
+  imported: "same" | { is: unknown };
+  drift?: "controller" | "networks" | "templates" | "labels" | "annotations";
+}
+
+const argument = (create: unknown, update: unknown): Row => ({
+  create,
+  update,
+  effect: "update",
+  imported: "same",
+  drift: "controller",
+});
+const range = (create: unknown, update: unknown, imported: Row["imported"]): Row => ({
+  create,
+  update,
+  effect: "replace",
+  imported,
+});
+
+const TABLE: Record<string, Row> = {
+  clusterId: { create: "one", update: "two", effect: "replace", imported: "same" },
+  namespace: { create: "liqo", update: "other", effect: "replace", imported: "same" },
+  podCIDRs: range(["10.1.0.0/16"], ["10.3.0.0/16"], "same"),
+  serviceCIDR: range("10.2.0.0/16", "10.4.0.0/16", "same"),
+  // What was allocated is an output.
+  externalCIDR: range("10.5.0.0/16", "10.6.0.0/16", { is: undefined }),
+  internalCIDR: range("10.7.0.0/16", "10.8.0.0/16", { is: undefined }),
+  reservedSubnets: {
+    create: ["172.20.0.0/16"],
+    update: ["172.21.0.0/16"],
+    effect: "update",
+    imported: "same",
+    drift: "networks",
+  },
+  ipamPools: argument(["10.0.0.0/8", "172.16.0.0/12"], ["10.0.0.0/8"]),
+  apiServerAddress: argument("https://one.example.com:6443", "https://two.example.com:6443"),
+  apiServerCA: argument("Y2E=", "b3RoZXI="),
+  trustedCA: argument(true, false),
+  clusterLabels: argument({ region: "west" }, { region: "east" }),
+  networkingEnabled: { create: true, update: false, effect: "replace", imported: "same" },
+  apiServerProxy: { create: true, update: false, effect: "update", imported: "same" },
+  defaultNodeResources: argument({ cpu: "2", memory: "4Gi" }, { cpu: "3", memory: "4Gi" }),
+  resourceEnforcement: argument(false, true),
+  defaultLimitsEnforcement: argument("Soft", "Hard"),
+  storageEnabled: argument(true, false),
+  realStorageClass: argument("fast", "slow"),
+  ingressClasses: argument(["a", "b"], ["b"]),
+  loadBalancerClasses: argument(["a"], ["b"]),
+  pingIntervalSeconds: argument(20, 30),
+  pingTimeoutSeconds: argument(6, 7),
+  image: argument("example.com/agent:1", "example.com/agent:2"),
+  imagePullPolicy: argument("Always", "Never"),
+  imagePullSecrets: argument(["pull"], ["other"]),
+  replicas: argument(2, 3),
+  gatewayReplicas: { create: 2, update: 3, effect: "update", imported: "same", drift: "templates" },
+  // What an installation's objects bear besides cannot be told from what others have put on them.
+  labels: { create: { env: "test" }, update: { env: "live" }, effect: "update", imported: { is: {} }, drift: "labels" },
+  annotations: {
+    create: { note: "a" },
+    update: { note: "b" },
+    effect: "update",
+    imported: { is: {} },
+    drift: "annotations",
+  },
+  // Says how to go about a deletion.
+  forceDelete: { create: true, update: false, effect: "update", imported: { is: false } },
+};
+
+/** A real API server, whose workloads count as running: each input property of an Agent when created, changed, replaced, refreshed and imported. */
+describe("every input property of an Agent", function () {
+  this.timeout(300_000);
+  let server: ApiServer;
+  let client: KubeClient;
+  let plugin: Plugin;
+  let kept: Kept;
+  const ended = new AbortController();
+  setMaxListeners(0, ended.signal);
+  let simulated: Promise<unknown>[] = [];
+
+  before(async () => {
+    server = await startApiServer({ name: "one", controllers: ["garbage-collector-controller"] });
+    ({ client } = server);
+    simulated = [simulateInstallation(client, ended.signal), endNamespaces(client, ended.signal)];
+    plugin = await Plugin.start({ kubeconfig: server.kubeconfigPath });
+  });
+  after(async () => {
+    ended.abort();
+    await Promise.allSettled(simulated);
+    await plugin?.stop();
+    await server?.stop();
+  });
+
+  const inputsOf = (which: "create" | "update", only: (row: Row) => boolean = () => true): Properties =>
+    Object.fromEntries(Object.entries(TABLE).map(([name, row]) => [name, only(row) ? row[which] : row.create]));
+  const withOther = (name: string): Properties => ({ ...inputsOf("create"), [name]: TABLE[name]?.update });
+  /** The objects of an installation with these inputs. */
+  const manifestsOf = (inputs: Properties): KubeObject[] => {
+    const parsed = agentInputs.parse(inputs);
+    const { podCIDRs = [], serviceCIDR = "", apiServerAddress = "" } = parsed;
+    const install: InstallInputs = installInputs(parsed, { podCIDRs, serviceCIDR, apiServerAddress });
+    return agentManifests(install);
+  };
+
+  it("has a row", () => {
+    const wanted = settableProperties()
+      .filter(({ owner, path }) => owner === "Agent" && !/[.[]/.test(path) && path !== "cluster")
+      .map(({ path }) => path);
+    expect(Object.keys(TABLE).sort()).to.deep.equal(wanted.sort());
+  });
+
+  it("is created, and shows unchanged after a refresh; a change is one of that property alone", async () => {
+    kept = await plugin.create("Agent", inputsOf("create"));
+    const refreshed = await plugin.refresh(kept);
+    expect(refreshed?.state["drift"]).to.deep.equal([]);
+    expect(refreshed?.inputs).to.deep.equal(kept.inputs);
+    expect(await plugin.diff(kept, inputsOf("create"))).to.deep.equal({});
+    for (const [name, { effect }] of Object.entries(TABLE)) {
+      const changes = await plugin.diff(kept, withOther(name)).catch((error: unknown) => error as Error);
+      // A cluster has one agent: that another ID or namespace is refused is another test's matter.
+      if (changes instanceof Error) expect(["clusterId", "namespace"], changes.message).to.include(name);
+      else {
+        expect(
+          Object.keys(changes).map((path) => path.split(/[.[]/)[0]),
+          name,
+        ).to.include(name);
+        for (const kind of Object.values(changes))
+          expect(kind.endsWith("-replace"), name).to.equal(effect === "replace");
+      }
+    }
+  });
+
+  it("is told by an import, and a preview then shows no change", async () => {
+    const imported = await plugin.import("Agent", "one");
+    for (const [name, row] of Object.entries(TABLE)) {
+      expect(imported?.inputs[name], name).to.deep.equal(row.imported === "same" ? row.create : row.imported.is);
+    }
+    expect(await plugin.diff(imported!, imported!.inputs)).to.deep.equal({});
+  });
+
+  it("shows a change by somebody else after a refresh", async () => {
+    for (const [name, { drift, update }] of Object.entries(TABLE)) {
+      if (!drift) continue;
+      await apply(client, drifted(drift, manifestsOf(withOther(name))), "somebody");
+      const refreshed = await plugin.refresh(kept);
+      if (drift === "labels" || drift === "annotations") {
+        expect((refreshed?.state["drift"] as string[]).join("\n"), name).to.contain(
+          drift === "labels" ? "metadata.labels.env" : "metadata.annotations.note",
+        );
+      } else if (drift === "networks") {
+        expect(refreshed?.inputs[name], name).to.deep.equal([
+          ...(TABLE[name]?.create as string[]),
+          ...(update as string[]),
+        ]);
+        await client.delete(NetworkResource, { name: "reserved-172-21-0-0-16", namespace: "liqo" });
+      } else expect(refreshed?.inputs[name], name).to.deep.equal(update);
+      expect(await plugin.diff(refreshed!, inputsOf("create")), name).to.not.deep.equal({});
+      const restored = drifted(drift, manifestsOf(inputsOf("create")));
+      await apply(client, restored, InstallNames.manager);
+      // Somebody lets go of it again.
+      const nothing = restored.map(({ apiVersion, kind, metadata = {} }) => {
+        const { name, namespace } = metadata;
+        return { apiVersion, kind, metadata: { name, namespace } };
+      });
+      await apply(client, nothing, "somebody");
+    }
+    expect((await plugin.refresh(kept))?.state["drift"]).to.deep.equal([]);
+  });
+
+  it("and objects that are lost or changed are named by a refresh, and repaired by the next update", async () => {
+    const namespace = "liqo";
+    await client.delete(ClusterRoleResource, { name: "liqo-remote-controlplane" });
+    const cleared = { metadata: { labels: { env: null } } };
+    const [service] = (await client.list(ServiceResource, { namespace })).items;
+    await client.mergePatch(ServiceResource, { name: service?.metadata?.name ?? "", namespace }, cleared);
+    const refreshed = await plugin.refresh(kept);
+    const drift = refreshed?.state["drift"] as string[];
+    expect(drift).to.include("ClusterRole liqo-remote-controlplane is missing");
+    expect(drift.join("\n")).to.contain(`Service ${service?.metadata?.name} has another metadata.labels.env`);
+    expect(await plugin.diff(refreshed!, inputsOf("create"))).to.deep.equal({ drift: "update" });
+    kept = await plugin.update(refreshed!, inputsOf("create"));
+    expect((await plugin.refresh(kept))?.state["drift"]).to.deep.equal([]);
+  });
+
+  it("changes in place together with all others that do, and shows after a refresh", async () => {
+    const inputs = inputsOf("update", ({ effect }) => effect === "update");
+    kept = await plugin.update(kept, inputs);
+    const refreshed = await plugin.refresh(kept);
+    expect(refreshed?.inputs).to.deep.equal(kept.inputs);
+    expect(refreshed?.state["drift"]).to.deep.equal([]);
+    for (const type of [ConfigMapResource, DaemonSetResource, DeploymentResource] as ResourceType[]) {
+      const { items } = await client.list(type, { namespace: "liqo" });
+      for (const { metadata } of items) expect(metadata?.labels, metadata?.name).to.include({ env: "live" });
+    }
+  });
+
+  it("goes with it", async () => {
+    await plugin.delete({ ...kept, inputs: { ...kept.inputs, forceDelete: true } });
+    expect(await plugin.refresh(kept)).to.equal(undefined);
+    for (const type of [MutatingWebhookConfigurationResource, ValidatingWebhookConfigurationResource] as ResourceType[])
+      expect((await client.list(type)).items).to.deep.equal([]);
+  });
+});
+
+/** Of an installation, what somebody changes. */
+function drifted(what: NonNullable<Row["drift"]>, manifests: KubeObject[]): KubeObject[] {
+  const controller = manifests.filter(
+    (object): object is Deployment =>
+      object.kind === "Deployment" && object.metadata?.name === "liqo-controller-manager",
+  );
+  switch (what) {
+    case "controller":
+      return controller;
+    case "networks":
+      return manifests.filter(({ kind, metadata }) => kind === "Network" && metadata?.name?.startsWith("reserved-"));
+    case "templates":
+      return manifests.filter(({ kind }) => kind === WgGatewayServerTemplateResource.kind);
+    case "labels":
+    case "annotations":
+      return manifests.filter(({ kind }) => kind === "ConfigMap");
+  }
+}
+
+async function apply(client: KubeClient, objects: KubeObject[], fieldManager: string): Promise<void> {
+  for (const object of objects) await client.apply(resourceTypeOf(object), object, { fieldManager });
+}
