@@ -44,6 +44,8 @@ const FILES = { big: 2 ** 30, medium: 2 ** 27 };
 /** Goals, printed beside what was measured: the machine may be busy with other things. */
 const GOALS_MS = { withStandby: 3_000, withoutStandby: 10_000 };
 const REPORT_MS = 30_000;
+/** Where the server is reached by a translator, as the test's project has it. */
+const TRANSLATED = { address: "198.51.100.7", port: 40_777 };
 /** Of nftables, while a test has it there. */
 const TABLE = "gateway_test";
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
@@ -165,11 +167,11 @@ describe("the gateways of a link", function () {
   });
 
   it("name a wrong port, in the status and in Pulumi's error", async () => {
-    await stack.setConfig("wrongPort", "1");
+    await stack.setConfig("way", "1");
     await failingUp(/nothing listens on UDP \S+:30999: the port is wrong/);
     await message(consumer, /nothing listens on UDP \S+:30999/);
     // The next up, which is about something else, repairs it.
-    await stack.setConfig("wrongPort", "0");
+    await stack.setConfig("way", "0");
   });
 
   it("name UDP that is blocked while something is changed, and recover when it passes again", async function () {
@@ -246,11 +248,19 @@ describe("the gateways of a link", function () {
     await failingUp(/mtu: the MTU is too large: packets of 1480 bytes .* set it to 1440 or less/);
     await message(consumer, /the MTU is too large/);
     await stack.setConfig("mtu", "1440");
-    // For the next test, in the same up.
+    // For the next tests, in the same up.
     await stack.setConfig("replicas", "1");
+    if (consumer.cluster.backend === "local") await translateServer();
     await stack.up();
     const { status } = await connection(consumer, ({ status }) => status?.mtu === 1440);
     expect(status?.fullSizePackets).to.equal("Pass");
+  });
+
+  it("reach the server by the address and port of a translator in front of it", async function () {
+    if (consumer.cluster.backend !== "local") this.skip();
+    const { status } = await connection(consumer, ({ status }) => status?.value === "Connected");
+    expect(status?.endpoint).to.equal(`${TRANSLATED.address}:${TRANSLATED.port}`);
+    expect(await ask(5)).to.equal("served by web");
   });
 
   it("come back without a standby", async function () {
@@ -285,6 +295,13 @@ describe("the gateways of a link", function () {
     const started = Date.now();
     while ((await ask(1)) === "") if (Date.now() - started > 60_000) throw new Error("no traffic for 60 s");
     return Date.now() - started;
+  }
+
+  /** The server is reached at another address from now on, too, and the client is sent there by the next up. */
+  async function translateServer(): Promise<void> {
+    const server = `${provider.cluster.nodes[0]?.address}:${NODE_PORT + 1}`;
+    for (const { netns = "" } of consumer.cluster.nodes) await inNetns(netns, "nft", ["-f", "-"], forwarded(server));
+    await stack.setConfig("way", "2");
   }
 
   /** Both agents get another image while a transfer is under way. */
@@ -335,7 +352,8 @@ describe("the gateways of a link", function () {
     const started = Date.now();
     const { code, stdout, stderr } = await stack.up({ allowFailure: true });
     const milliseconds = Date.now() - started;
-    console.log(`      pulumi up failed after ${milliseconds} ms`);
+    const waited = /waited (\d+) s in vain for the connection/.exec(stdout)?.[1] ?? "0";
+    console.log(`      pulumi up failed after ${milliseconds} ms, of which it waited ${waited} s for the tunnel`);
     expect(code).to.not.equal(0);
     expect(`${stdout}${stderr}`).to.match(cause);
     expect(milliseconds).to.be.lessThan(REPORT_MS + 10_000);
@@ -428,6 +446,13 @@ function translated(port: number, first: number): string {
   const sources = `${first}-${first + 99}`;
   const chain = `chain leaving { type nat hook postrouting priority 50; udp dport ${port} masquerade to :${sources}; }`;
   return `add table ip ${TABLE}\ndelete table ip ${TABLE}\ntable ip ${TABLE} { ${chain}; }\n`;
+}
+
+/** Rules of nftables for a node: what pods send to the translator's address arrives at the server's. */
+function forwarded(server: string): string {
+  const { address, port } = TRANSLATED;
+  const chain = `chain arriving { type nat hook prerouting priority -110; ip daddr ${address} udp dport ${port} dnat to ${server}; }`;
+  return `table ip ${TABLE} { ${chain}; }\n`;
 }
 
 async function inNetns(netns: string, program: string, args: string[], input?: string): Promise<string> {

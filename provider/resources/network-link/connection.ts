@@ -30,7 +30,7 @@ interface Limits {
   look: number;
 }
 
-const LIMITS: Limits = { connect: 25_000, certain: 14_000, look: 4_000 };
+const LIMITS: Limits = { connect: 27_000, certain: 14_000, look: 4_000 };
 /** With less than this left there is no further wait. */
 const LAST_MS = 3_000;
 
@@ -54,7 +54,7 @@ export interface Wanted {
 /**
  * Waits until this end sees the tunnel connected and full-size packets pass.
  *
- * @throws WaitTimeout with what both gateways say, from 14 s on once both know what is wrong, else after 25 s, unless the server is behind a load balancer
+ * @throws WaitTimeout with what both gateways say, from 14 s on once both know what is wrong, else after 27 s, unless the server is behind a load balancer
  */
 export async function waitUntilConnected(
   progress: Progress,
