@@ -27,10 +27,10 @@ describe("the line to a peer", () => {
   /** Opens a line whose pings are sent when the test says so. */
   async function open(): Promise<{ line: PeerLine; ping: () => void }> {
     let ping: (() => void) | undefined;
-    globalThis.setInterval = ((tick: () => void) => {
+    globalThis.setInterval = (tick: () => void) => {
       ping = tick;
       return interval(() => undefined, 3_600_000);
-    }) as typeof setInterval;
+    };
     const transport = { connect: () => Promise.resolve(session) } as unknown as KubeTransport;
     const line = await PeerLine.open(transport, 1_000, new AbortController().signal);
     globalThis.setInterval = interval;
