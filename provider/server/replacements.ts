@@ -12,6 +12,11 @@ export class Replacements {
     this.inState.add(urn);
   }
 
+  /** A refresh takes it out of the state: what is made next replaces nothing. */
+  isGone(urn: string): void {
+    this.inState.delete(urn);
+  }
+
   made(urn: string, id: string): void {
     if (this.inState.has(urn)) this.replaced.add(keyOf(urn, id));
   }

@@ -255,7 +255,10 @@ export class ProviderService {
         return { id: request.getId(), properties: properties.value, inputs: inputs.value, secrets };
       });
       // An empty ID says that it is gone.
-      if (!found) return response;
+      if (!found) {
+        this.replacements.isGone(request.getUrn());
+        return response;
+      }
       response.setId(found.id);
       response.setProperties(encode(found.properties, found.secrets));
       response.setInputs(encode(found.inputs, found.secrets));

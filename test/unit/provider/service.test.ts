@@ -239,6 +239,14 @@ describe("the plugin's gRPC service", () => {
       await engine.stop();
       engine = await startFakeEngine({ resources: [thing], functions: [], components: [] });
       await checkInState();
+      const lost = new proto.ReadRequest();
+      lost.setUrn(URN);
+      lost.setId("gone");
+      lost.setInputs(toStruct({ behave: "well" }));
+      await engine.call(Methods.read, lost);
+      await create({});
+      expect((await failureOf(remove())).details).to.contain("still in use");
+      await checkInState();
       await failureOf(remove());
       await create({});
       expect((await failureOf(remove())).details).to.contain("still in use");
