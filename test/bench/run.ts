@@ -16,6 +16,7 @@ import { benchPeerings } from "./peerings.js";
 import { benchPods } from "./pods.js";
 import { benchPulumi } from "./pulumi-commands.js";
 import { printTable, type Result } from "./result.js";
+import { benchScale } from "./scale.js";
 
 const CLUSTERS = [{ name: "bench-consumer" }, { name: "bench-provider" }];
 const NAMESPACE = "bench";
@@ -25,6 +26,7 @@ const BENCHES: Record<string, () => Promise<Result[]>> = {
   peering: benchPeering,
   links: benchLinks,
   peerings: benchPeerings,
+  scale: benchScale,
 };
 
 /** `npm run bench`: measures, prints the figures beside their goals and, when all was measured, writes results.json. Goals that are missed do not fail it. */
