@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { definedResources } from "../../../../agent/api/index.js";
+import { NamespaceResource, SecretResource, type ResourceType } from "../../../../agent/runtime/index.js";
+import { buildProvider } from "../../../../scripts/build.js";
+import { pulumiFolder } from "../../../clusters/index.js";
+import { PulumiStack } from "../../../support/pulumi.js";
+import { endNamespaces } from "../../provider-resources/support/namespace-ends.js";
+import { simulateAgents, type SimulatedAgents } from "../../provider-resources/support/simulated-agents.js";
+import { startApiServer, type ApiServer } from "../../support/api-server.js";
+
+const SIDES = ["consumer", "provider"] as const;
+type Side = (typeof SIDES)[number];
+
+/** A resource of a YAML program. */
+export interface Declared {
+  type: string;
+  properties: Record<string, unknown>;
+  options?: Record<string, unknown>;
+}
+
+/** The real CLI with the real plugin on two real API servers, whose agents are simulated. */
+export class EngineLab {
+  private constructor(
+    readonly folder: string,
+    readonly servers: Record<Side, ApiServer>,
+    private readonly agents: SimulatedAgents,
+    private readonly ended: AbortController,
+    private readonly ends: Promise<void>[],
+    private readonly pluginFolder: string,
+    private readonly binFolder: string,
+  ) {}
+
+  static async start(): Promise<EngineLab> {
+    const binFolder = await pulumiFolder();
+    const pluginFolder = await buildProvider();
+    const controllers = ["certificatesigningrequest-signing-controller"];
+    const [consumer, provider] = await Promise.all([
+      startApiServer({ name: "consumer" }),
+      startApiServer({ name: "provider", controllers }),
+    ]);
+    const agents = await simulateAgents(
+      { id: "consumer", client: consumer.client, podCIDR: "10.200.0.0/16" },
+      { id: "provider", client: provider.client, podCIDR: "10.201.0.0/16" },
+    );
+    const ended = new AbortController();
+    const ends = [consumer, provider].map(({ client }) => endNamespaces(client, ended.signal));
+    const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-engine-"));
+    return new EngineLab(folder, { consumer, provider }, agents, ended, ends, pluginFolder, binFolder);
+  }
+
+  async stop(): Promise<void> {
+    this.ended.abort();
+    await Promise.allSettled(this.ends);
+    await this.agents.stop();
+    await Promise.all(SIDES.map((side) => this.servers[side].stop()));
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Both clusters as properties of a resource. */
+  get pair(): Record<Side, { kubeconfig: string }> {
+    const of = (side: Side) => ({ kubeconfig: this.servers[side].kubeconfigPath });
+    return { consumer: of("consumer"), provider: of("provider") };
+  }
+
+  /** A stack of a project with this program; several stacks share the backend. */
+  async stack(project: string, resources: Record<string, Declared>, env: NodeJS.ProcessEnv = {}): Promise<PulumiStack> {
+    await this.write(project, resources);
+    const { folder: stateFolder, binFolder } = this;
+    const options = {
+      project: path.join(this.folder, project),
+      stateFolder,
+      stack: project,
+      binFolder,
+      config: {},
+      env,
+    };
+    const stack = new PulumiStack(options);
+    await stack.init();
+    return stack;
+  }
+
+  /** Changes the program of a project. */
+  async write(project: string, resources: Record<string, Declared>): Promise<void> {
+    const program = {
+      name: project,
+      runtime: "yaml",
+      plugins: { providers: [{ name: "liqo", path: this.pluginFolder, version: "0.1.0" }] },
+      resources: Object.fromEntries(
+        Object.entries(resources).map(([name, { type, ...rest }]) => [name, { type: `liqo:${type}`, ...rest }]),
+      ),
+    };
+    await mkdir(path.join(this.folder, project), { recursive: true });
+    // What is JSON is YAML, too.
+    await writeFile(path.join(this.folder, project, "Pulumi.yaml"), JSON.stringify(program));
+  }
+
+  /** Every object of a peering in both clusters, with UID and version: equal where nothing has touched them. */
+  async objects(): Promise<Map<string, string>> {
+    const types = [...definedResources(), NamespaceResource, SecretResource] as ResourceType[];
+    const found = new Map<string, string>();
+    for (const side of SIDES) {
+      const lists = await Promise.all(types.map((type) => this.servers[side].client.list(type)));
+      for (const { kind, metadata } of lists.flatMap(({ items }) => items)) {
+        const { namespace = "", name = "", uid, resourceVersion } = metadata ?? {};
+        found.set(`${side} ${kind} ${namespace}/${name}`, `${uid} ${resourceVersion}`);
+      }
+    }
+    return found;
+  }
+}
+
+/** How a program's resource is named in the state. */
+export function urnOf(project: string, type: string, name: string): string {
+  return `urn:pulumi:${project}::${project}::liqo:index:${type}::${name}`;
+}
