@@ -1,7 +1,7 @@
 /**
- * Tells replacements that are made before the old resource is deleted (`pulumi up --replace`, the options replaceOnChanges, and deleteBeforeReplace: false). IDs are the
+ * Tells replacements that are made before the old resource is deleted (the options replaceOnChanges, and deleteBeforeReplace: false). IDs are the
  * names of things in the clusters, and a create takes up what is there: where the new resource has the old one's ID both are the same thing, and the
- * deletion that the engine asks for then would take the new one away.
+ * deletion that the engine asks for then would take the new one away. Of a resource that `pulumi up --replace` names the engine says nothing that tells it from a new one.
  */
 export class Replacements {
   private readonly inState = new Set<string>();
