@@ -14,6 +14,7 @@ import { benchMemory } from "./memory.js";
 import { benchNetwork } from "./network.js";
 import { benchPeerings } from "./peerings.js";
 import { benchPods } from "./pods.js";
+import { benchScalePods } from "./scale-pods.js";
 import { benchPulumi } from "./pulumi-commands.js";
 import { printTable, type Result } from "./result.js";
 import { benchScale } from "./scale.js";
@@ -26,6 +27,7 @@ const BENCHES: Record<string, () => Promise<Result[]>> = {
   peering: benchPeering,
   links: benchLinks,
   peerings: benchPeerings,
+  "scale-pods": () => benchScalePods(),
   scale: benchScale,
 };
 

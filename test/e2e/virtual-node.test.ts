@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -8,13 +9,19 @@ import { NamespaceOffloadingResource } from "../../agent/api/index.js";
 import {
   DaemonSetResource,
   DeploymentResource,
+  Informer,
   NamespaceResource,
   PodResource,
+  messageOf,
   type KubeClient,
 } from "../../agent/runtime/index.js";
-import { TEST_TOOLS_IMAGE, downClusters } from "../clusters/index.js";
+import { TEST_TOOLS_IMAGE, downClusters, upClusters, type ClusterSpec } from "../clusters/index.js";
+import { endProgram } from "../clusters/local/processes.js";
+import { silent } from "../clusters/support/progress.js";
 import { until } from "../clusters/support/wait.js";
 import { NAMESPACE, demoStack } from "../demo/environment.js";
+import { agentProcesses } from "../support/agent-processes.js";
+import { throughPortForward } from "../support/port-forward.js";
 import { prepareLab, type LabCluster } from "../support/lab.js";
 import type { PulumiStack } from "../support/pulumi.js";
 import { isReady, waitForPods } from "../support/workload.js";
@@ -109,6 +116,95 @@ describe("pods on a virtual node", function () {
       const pod = await consumer.kubectl(["top", "pod", metadata?.name ?? "", "-n", NAMESPACE, "--no-headers"]);
       return /\d+m\s/.test(node) && /\d+Mi/.test(pod) && !node.includes("unknown") ? true : undefined;
     });
+  });
+
+  it("answer kubectl as on any node: logs of each kind, attach, cp both ways, port-forward", async () => {
+    const name = "talker";
+    // Says when it starts, ends once, and repeats from then on what it is told.
+    const script =
+      'echo "begin $(cat /proc/sys/kernel/random/uuid)"; [ -e /data/again ] || { touch /data/again; exit 3; }; ' +
+      "mkdir -p /tmp/www; echo served > /tmp/www/index.html; httpd -p 8080 -h /tmp/www; sleep 2; echo later; " +
+      'while read -r line; do echo "heard $line"; done; sleep 100000';
+    const main = { name: "main", image: TEST_TOOLS_IMAGE, command: ["sh", "-c", script], stdin: true };
+    const beside = { name: "beside", image: TEST_TOOLS_IMAGE, command: ["sh", "-c", "echo beside; sleep 100000"] };
+    const volumeMounts = [{ name: "data", mountPath: "/data" }];
+    const nodeSelector = { "liqo.io/type": "virtual-node" };
+    const spec: PodSpec = {
+      ...podSpec({}),
+      nodeSelector,
+      containers: [{ ...main, volumeMounts }, beside],
+      volumes: [{ name: "data", emptyDir: {} }],
+    };
+    await consumer.client.create(PodResource, { metadata: { name, namespace: NAMESPACE }, spec });
+    await podWhere(name, "its second start", (pod) => {
+      const status = pod.status?.containerStatuses?.find((one) => one.name === "main");
+      return isReady(pod) && status?.restartCount === 1;
+    });
+    const logs = (...args: string[]): Promise<string> =>
+      consumer.kubectl(["logs", name, "-n", NAMESPACE, ...args], { timeoutMs: 20_000 });
+    await until("the later line", 20_000, async () =>
+      (await logs("-c", "main")).includes("later") ? true : undefined,
+    );
+    const [now = "", before = ""] = await Promise.all([logs("-c", "main"), logs("-c", "main", "--previous")]);
+    expect(before)
+      .to.match(/^begin /)
+      .and.not.equal(now.split("\n")[0]);
+    expect(await logs("-c", "main", "--timestamps", "--tail=1")).to.match(/^\d{4}-\d\d-\d\dT[\d:.]+Z later\n$/);
+    expect(await logs("-c", "main", "--tail=0")).to.equal("");
+    expect(await logs("-c", "main", `--since-time=${new Date(Date.now() + 60_000).toISOString()}`)).to.equal("");
+    expect(await logs("-c", "main", "--since=1h", "--limit-bytes=5")).to.equal("begin");
+    expect(await logs("--all-containers", "--prefix"))
+      .to.contain("/beside] beside")
+      .and.contain("/main] later");
+    const attached = await consumer.kubectl(["attach", name, "-n", NAMESPACE, "-c", "main", "-i"], {
+      input: "one\ntwo\n",
+      timeoutMs: 20_000,
+    });
+    expect(attached).to.contain("heard one\nheard two");
+    expect(await logs("-c", "main", "--tail=1")).to.equal("heard two\n");
+
+    const file = path.join(stateFolder, "copied");
+    writeFileSync(file, randomBytes(300_000));
+    await consumer.kubectl(["cp", file, `${NAMESPACE}/${name}:/data/copied`, "-c", "main"], { timeoutMs: 20_000 });
+    await consumer.kubectl(["cp", `${NAMESPACE}/${name}:/data/copied`, `${file}-back`, "-c", "main"], {
+      timeoutMs: 20_000,
+    });
+    expect(readFileSync(`${file}-back`).equals(readFileSync(file))).to.equal(true);
+    const failing = consumer.kubectl(["exec", name, "-n", NAMESPACE, "-c", "main", "--", "sh", "-c", "exit 7"]);
+    expect(messageOf(await failing.catch((error: unknown) => error))).to.contain("exit code 7");
+    const pod = { namespace: NAMESPACE, name, port: 8080 };
+    const answer = await throughPortForward(consumer, pod, async (port) =>
+      (await fetch(`http://127.0.0.1:${port}/index.html`)).text(),
+    );
+    expect(answer).to.equal("served\n");
+    await consumer.client.delete(PodResource, { name, namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+  });
+
+  it("run on while the consumer is down altogether, and are the same pods when it is back", async () => {
+    const [spec] = CLUSTERS as [ClusterSpec];
+    const before = await readyPod(NAMESPACE, "web");
+    const name = before.metadata?.name ?? "";
+    const running = await remotePod(name);
+    const states = new Set<string>();
+    const watch = new Informer(provider.client, PodResource, { namespace: REMOTE_NAMESPACE }).onEvent(
+      ({ type, object }) => object.metadata?.name === name && states.add(`${type} ${isReady(object)}`),
+    );
+    await watch.start().waitForSync();
+    for (const program of ["kube-apiserver", `kubelet-${consumer.cluster.nodes[0]?.name ?? ""}`])
+      endProgram(consumer.cluster.name, program);
+    for (const { pid } of await agentProcesses(consumer)) process.kill(pid, "SIGKILL");
+    await upClusters([spec], { progress: silent });
+    // Something that only a virtual node at work can do.
+    await until("the label at the provider", 60_000, async () => {
+      await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "after=outage", "--overwrite"]).catch(() => "");
+      return (await remotePod(name))?.metadata?.labels?.["after"] === "outage" ? true : undefined;
+    });
+    const after = await podWhere(name, "the pod Ready", isReady);
+    await watch.stop();
+    expect(after.metadata?.uid).to.equal(before.metadata?.uid);
+    expect((await remotePod(name))?.metadata?.uid).to.equal(running?.metadata?.uid);
+    expect([...states]).to.not.include.members(["deleted true"]);
+    expect([...states].filter((state) => state.endsWith("false"))).to.deep.equal([]);
   });
 
   it("run on while the virtual node's process is killed, and are the same pods afterwards", async () => {

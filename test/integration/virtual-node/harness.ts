@@ -75,7 +75,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     kubeletPort,
     startVirtualNode: () => {
       const abort = new AbortController();
-      const config = parseVirtualNodeArguments(argumentsOf(kubeletPort, healthPort), {
+      const config = parseVirtualNodeArguments(virtualNodeArguments(kubeletPort, healthPort), {
         POD_NAME: "vk-provider-0",
         VIRTUALNODE_NAME: NODE,
       });
@@ -102,7 +102,8 @@ export function quietLogger(): Logger {
   return logger;
 }
 
-function argumentsOf(kubeletPort: number, healthPort: number): string[] {
+/** The command line of its process. */
+export function virtualNodeArguments(kubeletPort: number, healthPort: number): string[] {
   return [
     "--foreign-cluster-id=provider",
     `--nodename=${NODE}`,
@@ -124,7 +125,10 @@ async function prepareConsumer({ client }: ApiServer, provider: ApiServer): Prom
     [TENANT, LOCAL_NAMESPACE, "liqo"].map((name) => client.create(NamespaceResource, { metadata: { name } })),
   );
   const user = `system:serviceaccount:${TENANT}:vk-${NODE}`;
-  await grant(client, "liqo-virtual-kubelet-local", policyRules(VIRTUAL_KUBELET_LOCAL_RULES), { kind: "User", name: user });
+  await grant(client, "liqo-virtual-kubelet-local", policyRules(VIRTUAL_KUBELET_LOCAL_RULES), {
+    kind: "User",
+    name: user,
+  });
   const kubeconfig = await provider.kubeconfigFor("provider-6bfbd709d5fd", ["consumer"]);
   const metadata = { name: "provider", namespace: TENANT };
   const labels = { [Labels.remoteClusterID]: "provider" };
