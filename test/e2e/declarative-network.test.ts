@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
+import { parse, stringify } from "yaml";
 import {
   ConfigurationResource,
   ConnectionResource,
@@ -13,14 +14,22 @@ import {
   mapRemoteAddress,
   peerConfiguration,
 } from "../../agent/api/index.js";
-import { NamespaceResource, PodResource, ServiceResource, findCondition } from "../../agent/runtime/index.js";
+import { makeCertificateRequest, makeKeyPair } from "../../agent/crypto/index.js";
+import {
+  CertificateSigningRequestResource,
+  NamespaceResource,
+  NodeResource,
+  PodResource,
+  ServiceResource,
+  findCondition,
+} from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
 import { installAgent } from "../support/agent.js";
 import { exec } from "../support/exec.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { probe, serverContainer } from "../support/probe.js";
 import { waitFor } from "../support/wait.js";
-import { isReady } from "../support/workload.js";
+import { deployWeb, isReady } from "../support/workload.js";
 
 /** The consumer is in two peerings; its pods' addresses are those of the twin's, too. */
 const CLUSTERS = [
@@ -30,6 +39,10 @@ const CLUSTERS = [
 ];
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 const APPS = "apps";
+/** What the document leaves to whoever follows it. */
+const USER = "friend";
+const NODE = "of-the-provider";
+const SHOP = "shop";
 
 interface KeyPair {
   privateKey: string;
@@ -82,6 +95,32 @@ describe("peering by documented manifests alone", function () {
       ["default", { pod: [server.podCIDR], external: [server.externalCIDR] }],
     ]);
     await expectTraffic(consumer, provider);
+  });
+
+  it("ends in a node that takes pods, by credentials that the provider's owner has made by hand", async () => {
+    const [own, remote] = [CLUSTERS[0]!.name, CLUSTERS[1]!.name];
+    const fields = {
+      CONSUMER_CLUSTER_ID: own,
+      PROVIDER_CLUSTER_ID: remote,
+      PROVIDER_TENANT_NAMESPACE: tenantOf(own),
+      CONSUMER_TENANT_NAMESPACE: tenantOf(remote),
+      USER_COMMON_NAME: USER,
+      VIRTUAL_NODE_NAME: NODE,
+      NAMESPACE_NAME_TO_OFFLOAD: SHOP,
+      BASE64_KUBECONFIG_USER: Buffer.from(await clientKubeconfig(provider, USER)).toString("base64"),
+    };
+    for (const file of ["role-binding.yaml", "tenant.yaml"]) await apply(provider, file, fields);
+    for (const file of ["identity-secret.yaml", "resource-slice.yaml"]) await apply(consumer, file, fields);
+    const options = { fieldSelector: `metadata.name=${NODE}`, timeoutMs: 60_000, what: `node ${NODE} Ready` };
+    const node = await waitFor(consumer.client, NodeResource, options, ([found]) =>
+      found?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ? found : undefined,
+    );
+    expect(node.status?.allocatable).to.include({ cpu: "20", memory: "128Gi" });
+    await consumer.client.apply(NamespaceResource, { metadata: { name: SHOP } }, { fieldManager: "test" });
+    await apply(consumer, "namespace-offloading.yaml", fields);
+    await deployWeb(consumer, SHOP, { replicas: 1, node: NODE });
+    const { items } = await provider.client.list(PodResource, { namespace: `${SHOP}-${own}` });
+    expect(items.map(isReady)).to.deep.equal([true]);
   });
 
   it("connects where the consumer has the server, in any order, with equal pod ranges and templates of one's own", async () => {
@@ -202,6 +241,29 @@ const STOCK_REFERENCE = {
   namespace: "liqo",
 };
 
+/** A kubeconfig for a user whose certificate the cluster has signed, as Kubernetes' own documentation goes about it. */
+async function clientKubeconfig({ client, cluster, kubectl }: LabCluster, user: string): Promise<string> {
+  const { privateKey } = await makeKeyPair();
+  const csr = makeCertificateRequest({ commonName: user, organization: "friends" }, privateKey);
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  await client.create(CertificateSigningRequestResource, {
+    metadata: { name: user },
+    spec: { request: base64(csr), signerName: "kubernetes.io/kube-apiserver-client", usages: ["client auth"] },
+  });
+  await kubectl(["certificate", "approve", user]);
+  const options = { fieldSelector: `metadata.name=${user}`, timeoutMs: 30_000, what: `the certificate of ${user}` };
+  const certificate = await waitFor(
+    client,
+    CertificateSigningRequestResource,
+    options,
+    ([request]) => request?.status?.certificate,
+  );
+  const config = parse(readFileSync(cluster.kubeconfigPath, "utf8")) as { users: { user: object }[] };
+  for (const entry of config.users)
+    entry.user = { "client-certificate-data": certificate, "client-key-data": base64(privateKey) };
+  return stringify(config);
+}
+
 function tenantOf(remote: string): string {
   return `liqo-tenant-${remote}`;
 }
@@ -235,7 +297,7 @@ async function applyCommon(own: Side, remote: Side, configuration: string): Prom
 /** Fills a manifest in and applies it as a person would. */
 async function apply(lab: LabCluster, file: string, fields: Record<string, string>): Promise<void> {
   const text = readFileSync(path.join(REPOSITORY, "test/e2e/declarative", file), "utf8");
-  const input = text.replace(/<([A-Z_]+)>/g, (_placeholder, name: string) => {
+  const input = text.replace(/<([A-Z0-9_]+)>/g, (_placeholder, name: string) => {
     const value = fields[name];
     if (!value) throw new Error(`${file}: nothing to put in place of <${name}>`);
     return value;
