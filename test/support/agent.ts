@@ -5,14 +5,21 @@ import { install } from "../../provider/resources/agent/install.js";
 import { agentInputs } from "../../provider/resources/agent/schema.js";
 import type { LabCluster } from "./lab.js";
 
-type Chosen = Omit<z.input<typeof agentInputs>, "cluster"> & Omit<ResolvedRanges, "apiServerAddress">;
+interface Chosen
+  extends
+    Omit<z.input<typeof agentInputs>, "cluster" | "podCIDRs" | "serviceCIDR">,
+    Omit<ResolvedRanges, "apiServerAddress"> {
+  /** As a release of that version would install it. Default: this one. */
+  version?: string;
+}
 
 /** Installs the agent by its manifests alone, without Pulumi, and waits until it runs. */
-export async function installAgent({ client }: LabCluster, chosen: Chosen): Promise<void> {
+export async function installAgent({ client }: LabCluster, { version, ...chosen }: Chosen): Promise<void> {
   const inputs = agentInputs.parse(chosen);
   const signal = AbortSignal.timeout(180_000);
   // Many requests at a time listen to it.
   setMaxListeners(0, signal);
   const resolved = { podCIDRs: chosen.podCIDRs, serviceCIDR: chosen.serviceCIDR, apiServerAddress: "" };
-  await install({ client, signal, status: () => undefined }, installInputs(inputs, resolved));
+  const manifests = { ...installInputs(inputs, resolved), ...(version ? { version } : {}) };
+  await install({ client, signal, status: () => undefined }, manifests);
 }
