@@ -1,69 +1,54 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Deployment } from "kubernetes-types/apps/v1";
-import {
-  Annotations,
-  ForeignClusterResource,
-  ResourceSliceResource,
-  VirtualNodeResource,
-} from "../../agent/api/index.js";
+import { ForeignClusterResource, ResourceSliceResource } from "../../agent/api/index.js";
 import { DeploymentResource, Informer, NodeResource, findCondition, keyOf } from "../../agent/runtime/index.js";
 import {
   authenticate,
   makeTenantNamespaces,
   requestSlice,
   sliceID,
-  unpeer,
+  unpeerWithNode,
   waitForObject,
-  waitUntilGone,
   type Peer,
 } from "../integration/authentication/peering.js";
-import { startApiServer, type ApiServer } from "../integration/support/api-server.js";
-import { ControllerProcess } from "../integration/support/controller-process.js";
+import { startSide } from "../integration/authentication/side.js";
+import type { ApiServer } from "../integration/support/api-server.js";
 import { freePorts, startProgram, type Program } from "../integration/support/programs.js";
-import { startRelay } from "../integration/support/relay.js";
+import { startRelay, type Relay } from "../integration/support/relay.js";
 import { REPOSITORY } from "../support/lab.js";
 import { timed } from "./pulumi-commands.js";
 import { atMost, median, type Result } from "./result.js";
 
 const ROUNDS = 5;
-const CONTROLLERS = [
-  "certificatesigningrequest-signing-controller",
-  "garbage-collector-controller",
-  "serviceaccount-controller",
-];
+const CONTROLLERS = ["serviceaccount-controller"];
 
 /** Two clusters without networks that peer and unpeer, as a tool has them do it: only what the agents do is in the figures, and the start of the virtual node's process. */
 export async function benchNegotiation(folder: string): Promise<Result[]> {
-  const servers = await Promise.all(
-    ["consumer", "provider"].map((name) => startApiServer({ name, controllers: CONTROLLERS })),
-  );
-  const [one, other] = servers as [ApiServer, ApiServer];
-  const relay = await startRelay(() => other.url);
-  const url = `https://127.0.0.1:${relay.port}`;
-  const controllers = [
-    await ControllerProcess.install(one, { clusterId: "consumer", folder }),
-    await ControllerProcess.install(other, { clusterId: "provider", folder, url }),
-  ];
-  const virtualNodes = new VirtualNodeProcesses(one, folder);
-  const [consumer, provider] = [
-    { id: "consumer", client: one.client },
-    { id: "provider", client: other.client },
-  ];
+  let relay: Relay | undefined;
+  const throughRelay = async ({ url }: ApiServer): Promise<string> => {
+    relay = await startRelay(() => url);
+    return `https://127.0.0.1:${relay.port}`;
+  };
+  const [consumer, provider] = await Promise.all([
+    startSide("consumer", { folder, controllers: CONTROLLERS }),
+    startSide("provider", { folder, controllers: CONTROLLERS, url: throughRelay }),
+  ]);
+  const virtualNodes = new VirtualNodeProcesses(consumer.server, folder);
   try {
     await makeTenantNamespaces(consumer, provider);
     const seconds = { peering: [] as number[], change: [] as number[], unpeering: [] as number[] };
     for (let round = 0; round < ROUNDS; round += 1) {
       seconds.peering.push(await timed(() => peer(consumer, provider)));
       seconds.change.push(await timed(() => change(consumer, provider, "3")));
-      seconds.unpeering.push(await timed(() => leave(consumer, provider)));
+      seconds.unpeering.push(await timed(() => unpeerWithNode(consumer, provider)));
     }
     // Last: the provider's own controller is cut off, too, and does not recover as soon.
     await peer(consumer, provider);
     await status(consumer, provider, "Established");
-    relay.freeze();
+    relay?.freeze();
     const lost = await timed(() => status(consumer, provider, "Error"));
-    relay.thaw();
+    relay?.thaw();
     const back = await timed(() => status(consumer, provider, "Established"));
     return [
       atMost("handshake to accepted slice and Ready node", median(seconds.peering), "s", 2.5),
@@ -74,18 +59,14 @@ export async function benchNegotiation(folder: string): Promise<Result[]> {
     ];
   } finally {
     await virtualNodes.stop();
-    for (const controller of controllers) await controller.stop();
-    for (const server of servers) await server.stop();
-    relay.close();
+    for (const side of [consumer, provider]) await side.stop();
+    relay?.close();
   }
 }
 
 async function peer(consumer: Peer, provider: Peer): Promise<void> {
   await authenticate(consumer, provider);
-  const annotations = { [Annotations.createVirtualNode]: "true" };
-  const metadata = { ...sliceID(provider), annotations };
-  await consumer.client.apply(ResourceSliceResource, { metadata }, { fieldManager: "bench" });
-  await requestSlice(consumer, provider, { cpu: "2" });
+  await requestSlice(consumer, provider, { cpu: "2" }, { withNode: true });
   await waitForObject(consumer.client, NodeResource, { name: provider.id }, "Ready", ({ status }) =>
     status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True"),
   );
@@ -100,14 +81,6 @@ async function change(consumer: Peer, provider: Peer, cpu: string): Promise<void
     `allocatable cpu ${cpu}`,
     ({ status }) => status?.allocatable?.["cpu"] === cpu,
   );
-}
-
-async function leave(consumer: Peer, provider: Peer): Promise<void> {
-  const annotations = { [Annotations.createVirtualNode]: null };
-  await consumer.client.mergePatch(ResourceSliceResource, sliceID(provider), { metadata: { annotations } });
-  await consumer.client.delete(VirtualNodeResource, sliceID(provider));
-  await waitUntilGone(consumer.client, VirtualNodeResource, sliceID(provider));
-  await unpeer(consumer, provider);
 }
 
 async function status(consumer: Peer, provider: Peer, wanted: string): Promise<void> {

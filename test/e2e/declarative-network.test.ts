@@ -242,7 +242,8 @@ const STOCK_REFERENCE = {
 };
 
 /** A kubeconfig for a user whose certificate the cluster has signed, as Kubernetes' own documentation goes about it. */
-async function clientKubeconfig({ client, cluster, kubectl }: LabCluster, user: string): Promise<string> {
+async function clientKubeconfig(lab: LabCluster, user: string): Promise<string> {
+  const { client, cluster } = lab;
   const { privateKey } = await makeKeyPair();
   const csr = makeCertificateRequest({ commonName: user, organization: "friends" }, privateKey);
   const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -250,7 +251,7 @@ async function clientKubeconfig({ client, cluster, kubectl }: LabCluster, user: 
     metadata: { name: user },
     spec: { request: base64(csr), signerName: "kubernetes.io/kube-apiserver-client", usages: ["client auth"] },
   });
-  await kubectl(["certificate", "approve", user]);
+  await lab.kubectl(["certificate", "approve", user]);
   const options = { fieldSelector: `metadata.name=${user}`, timeoutMs: 30_000, what: `the certificate of ${user}` };
   const certificate = await waitFor(
     client,

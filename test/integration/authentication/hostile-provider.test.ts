@@ -8,7 +8,6 @@ import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Secret } from "kubernetes-types/core/v1";
 import { parse } from "yaml";
 import {
-  Annotations,
   DataKeys,
   Labels,
   NamespaceMapResource,
@@ -29,18 +28,9 @@ import {
 import { buildAgentBundle } from "../../../scripts/build.js";
 import { until } from "../../clusters/support/wait.js";
 import { readEverything } from "../../support/listing.js";
-import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
-import { ControllerProcess } from "../support/controller-process.js";
-import {
-  authenticate,
-  copyID,
-  makeTenantNamespaces,
-  requestSlice,
-  sliceID,
-  waitForObject,
-  waitUntilGone,
-  type Peer,
-} from "./peering.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
+import { copyID, makeTenantNamespaces, peerWithNode, sliceID, waitForObject, waitUntilGone } from "./peering.js";
+import { startSide, type Side } from "./side.js";
 
 /** Statuses of each kind; the same ones in each run, so that a failure can be repeated. */
 const STATUSES = 40;
@@ -128,11 +118,6 @@ const namespaceMapStatus = fc.record({
   ),
 });
 
-interface Side extends Peer {
-  server: ApiServer;
-  controller: ControllerProcess;
-}
-
 /**
  * The provider's owner writes whatever the types of the fields allow into what the consumer reads. The consumer runs its controller as an
  * installation does, with an installation's rights.
@@ -150,17 +135,10 @@ describe("a provider that is hostile", function () {
     this.timeout(START_LIMIT_MS);
     folder = await mkdtemp(join(tmpdir(), "liqo-hostile-"));
     await buildAgentBundle();
-    [consumer, provider] = await Promise.all([startSide("consumer"), startSide("provider")]);
+    [consumer, provider] = await Promise.all([startSide("consumer", { folder }), startSide("provider", { folder })]);
     tenantNamespace = tenantNamespaceName(provider.id);
     await makeTenantNamespaces(consumer, provider);
-    await authenticate(consumer, provider);
-    await requestSlice(consumer, provider, { cpu: "1" });
-    const annotations = { [Annotations.createVirtualNode]: "true" };
-    await consumer.client.mergePatch(ResourceSliceResource, sliceID(provider), { metadata: { annotations } });
-    await waitForObject(consumer.client, VirtualNodeResource, sliceID(provider), "its process", ({ status }) =>
-      status?.conditions?.some(({ type }) => type === "VirtualKubelet"),
-    );
-    await waitForObject(provider.client, NamespaceMapResource, copyID(consumer, provider), "a copy", () => true);
+    await peerWithNode(consumer, provider, { cpu: "1" });
     // Its own controller would put right what its owner is about to write.
     await provider.controller.stop();
     honest = (await sliceOf(provider.client, copyID(consumer, provider))).status;
@@ -168,10 +146,7 @@ describe("a provider that is hostile", function () {
   });
 
   after(async () => {
-    for (const side of [consumer, provider]) {
-      await side?.controller.stop();
-      await side?.server.stop();
-    }
+    for (const side of [consumer, provider]) await side?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -212,15 +187,6 @@ describe("a provider that is hostile", function () {
       return true;
     });
   });
-
-  async function startSide(id: string): Promise<Side> {
-    const server = await startApiServer({
-      name: id,
-      controllers: ["certificatesigningrequest-signing-controller", "garbage-collector-controller"],
-    });
-    const controller = await ControllerProcess.install(server, { clusterId: id, folder });
-    return { id, server, client: server.client, controller };
-  }
 
   /** Writes each generated status, waits until the consumer has it, and looks at everything. Gives how many the types allowed. */
   async function writeEach(type: ResourceType<KubeObject>, statuses: fc.Arbitrary<unknown>): Promise<number> {

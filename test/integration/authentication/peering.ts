@@ -1,10 +1,13 @@
 import {
+  Annotations,
   DataKeys,
   IdentityResource,
   Labels,
+  NamespaceMapResource,
   Names,
   ResourceSliceResource,
   TenantResource,
+  VirtualNodeResource,
   controlPlaneIdentityName,
   kubeconfigSecretName,
   tenantNamespaceName,
@@ -169,13 +172,20 @@ export function copyID(consumer: Peer, provider: Peer): { name: string; namespac
   return { name: provider.id, namespace: tenantNamespaceName(consumer.id) };
 }
 
-export async function requestSlice(consumer: Peer, provider: Peer, resources: Quantities): Promise<ResourceSlice> {
+/** @param options withNode: a virtual node is made for it */
+export async function requestSlice(
+  consumer: Peer,
+  provider: Peer,
+  resources: Quantities,
+  options: { withNode?: boolean } = {},
+): Promise<ResourceSlice> {
+  const annotations = options.withNode ? { [Annotations.createVirtualNode]: "true" } : undefined;
   const labels = {
     [Labels.replication]: "true",
     [Labels.remoteID]: provider.id,
     [Labels.remoteClusterID]: provider.id,
   };
-  const slice = { metadata: { ...sliceID(provider), labels }, spec: { class: "default", resources } };
+  const slice = { metadata: { ...sliceID(provider), labels, annotations }, spec: { class: "default", resources } };
   await consumer.client.apply(ResourceSliceResource, slice, MANAGER);
   return waitForObject(
     consumer.client,
@@ -186,6 +196,25 @@ export async function requestSlice(consumer: Peer, provider: Peer, resources: Qu
       isAccepted(object) &&
       Object.entries(resources).every(([key, value]) => object.status?.resources?.[key] === value),
   );
+}
+
+/** Peers until the process of a virtual node has been asked for, and the provider has the map of namespaces. */
+export async function peerWithNode(consumer: Peer, provider: Peer, resources: Quantities): Promise<void> {
+  await authenticate(consumer, provider);
+  await requestSlice(consumer, provider, resources, { withNode: true });
+  await waitForObject(consumer.client, VirtualNodeResource, sliceID(provider), "its process", ({ status }) =>
+    status?.conditions?.some(({ type }) => type === "VirtualKubelet"),
+  );
+  await waitForObject(provider.client, NamespaceMapResource, copyID(consumer, provider), "a copy", () => true);
+}
+
+/** Takes the virtual node away, and then the peering. */
+export async function unpeerWithNode(consumer: Peer, provider: Peer): Promise<void> {
+  const annotations = { [Annotations.createVirtualNode]: null };
+  await consumer.client.mergePatch(ResourceSliceResource, sliceID(provider), { metadata: { annotations } });
+  await consumer.client.delete(VirtualNodeResource, sliceID(provider));
+  await waitUntilGone(consumer.client, VirtualNodeResource, sliceID(provider));
+  await unpeer(consumer, provider);
 }
 
 export function isAccepted({ status }: ResourceSlice): boolean {
