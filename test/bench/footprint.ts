@@ -22,10 +22,16 @@ const ROLES: readonly Role[] = [
     cpu: 0.5,
   },
   { name: "fabric pod", selector: { [Labels.appName]: "fabric" }, mebibytes: 50 },
+  {
+    name: "virtual node's pod",
+    selector: { [Labels.offloadingComponent]: LabelValues.virtualKubeletComponent },
+    mebibytes: 80,
+    cpu: 0.5,
+  },
 ];
 
 /**
- * What the network's pods take while nothing passes: memory as the sum of their processes' proportional shares, wireguard-go included, and
+ * What the pods of a peering take while nothing passes: memory as the sum of their processes' proportional shares, wireguard-go included, and
  * processor time over a minute, with that of the programs they call. Only where the nodes' processes are this machine's own (local backend).
  */
 export async function benchFootprint(consumer: LabCluster, provider: LabCluster): Promise<Result[]> {

@@ -22,29 +22,40 @@ import { benchScale } from "./scale.js";
 const CLUSTERS = [{ name: "bench-consumer" }, { name: "bench-provider" }];
 const NAMESPACE = "bench";
 
+/** What is measured between two joined clusters. */
+type Part = "pulumi" | "footprint" | "network" | "pods";
+
 /** What can be measured by itself, each on clusters of its own: `npm run bench -- NAME…`. */
 const BENCHES: Record<string, () => Promise<Result[]>> = {
-  peering: benchPeering,
+  peering: () => benchPeering(["pulumi", "footprint", "network", "pods"]),
   links: benchLinks,
   peerings: benchPeerings,
   "scale-pods": () => benchScalePods(),
   scale: benchScale,
 };
 
+/** Parts of one of these, for those who look at nothing else. */
+const PARTS: Record<string, () => Promise<Result[]>> = {
+  footprint: () => benchPeering(["footprint"]),
+  network: () => benchPeering(["network"]),
+  pods: () => benchPeering(["pods"]),
+};
+
 /** `npm run bench`: measures, prints the figures beside their goals and, when all was measured, writes results.json. Goals that are missed do not fail it. */
 async function main(names: readonly string[]): Promise<void> {
-  const known = Object.keys(BENCHES);
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new Error(`there is no bench "${unknown}"; there are ${known.join(", ")}`);
+  const known = { ...BENCHES, ...PARTS };
+  const unknown = names.find((name) => known[name] === undefined);
+  if (unknown !== undefined)
+    throw new Error(`there is no bench "${unknown}"; there are ${Object.keys(known).join(", ")}`);
   const results: Result[] = [];
-  for (const name of names.length > 0 ? names : known) results.push(...((await BENCHES[name]?.()) ?? []));
+  for (const name of names.length > 0 ? names : Object.keys(BENCHES)) results.push(...((await known[name]?.()) ?? []));
   printTable(results);
   if (names.length > 0) return;
   writeFileSync(path.join(REPOSITORY, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
 }
 
 /** Two clusters, joined: commands of Pulumi, the agents' footprint, the data path, and pods on the virtual node. */
-async function benchPeering(): Promise<Result[]> {
+async function benchPeering(parts: readonly Part[]): Promise<Result[]> {
   const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-bench-"));
   const results = [await benchClusters(CLUSTERS)];
   const lab = await prepareLab(CLUSTERS);
@@ -68,13 +79,17 @@ async function benchPeering(): Promise<Result[]> {
     for (const each of [empty, agents, peering]) await each.init();
     console.log("installing the agents");
     await agents.up();
-    results.push(...(await benchPulumi(peering, empty, () => settled([consumer, provider]))));
+    if (parts.includes("pulumi"))
+      results.push(...(await benchPulumi(peering, empty, () => settled([consumer, provider]))));
     await peering.up();
     await offloadNamespace(consumer);
-    results.push(...(await benchMemory(consumer, provider)));
-    results.push(...(await benchFootprint(consumer, provider)));
-    results.push(...(await benchNetwork(consumer, provider, NAMESPACE, "bench-provider")));
-    results.push(...(await benchPods(consumer, provider, NAMESPACE, "bench-provider")));
+    if (parts.includes("footprint")) {
+      results.push(...(await benchMemory(consumer, provider)));
+      results.push(...(await benchFootprint(consumer, provider)));
+    }
+    if (parts.includes("network"))
+      results.push(...(await benchNetwork(consumer, provider, NAMESPACE, "bench-provider")));
+    if (parts.includes("pods")) results.push(...(await benchPods(consumer, provider, NAMESPACE, "bench-provider")));
   } finally {
     for (const each of [empty, agents, peering]) await each.remove();
     await downClusters(CLUSTERS.map(({ name }) => name));

@@ -192,15 +192,13 @@ describe("shadow resources against a real API server", function () {
       QuotaResource.build({ metadata: { name: user, namespace: NAMESPACE }, spec: { user, resources } }),
     );
     const names = [0, 1, 2, 3, 4].map((i) => `greedy-${i}`);
-    await Promise.all(
-      names.map((name) => {
-        const shadow = shadowPod(name, {
-          containers: [{ name: "c", image: "i", resources: { requests: { cpu: "400m" } } }],
-        });
-        Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
-        return client.create(ShadowPodResource, shadow);
-      }),
-    );
+    const ask = (name: string): Promise<unknown> => {
+      const resources = { requests: { cpu: "400m" } };
+      const shadow = shadowPod(name, { containers: [{ name: "c", image: "i", resources }] });
+      Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
+      return client.create(ShadowPodResource, shadow);
+    };
+    await Promise.all(names.map(ask));
     const look = async (): Promise<{ running: string[]; waiting: string[] }> => {
       const { items } = await client.list(ShadowPodResource, { namespace: NAMESPACE });
       const running = await Promise.all(names.map((name) => client.get(PodResource, id(name))));
@@ -222,10 +220,22 @@ describe("shadow resources against a real API server", function () {
     await client.delete(ShadowPodResource, id(running[0] ?? ""));
     await eventually("one of them in its place", async () => (await look()).waiting.length === 2);
     expect((await look()).running).to.have.length(2);
-    const grown = { spec: { resources: { cpu: "2" } } };
-    await client.mergePatch(QuotaResource, { name: user, namespace: NAMESPACE }, grown);
+    const grant = (cpu: string): Promise<unknown> =>
+      client.mergePatch(QuotaResource, { name: user, namespace: NAMESPACE }, { spec: { resources: { cpu } } });
+    await grant("2");
     await eventually("all of them", async () => (await look()).waiting.length === 0);
-    for (const name of names) await client.delete(ShadowPodResource, id(name));
+
+    // What the provider takes back is no reason to end what runs: only what is new has to wait.
+    const uids = async (): Promise<(string | undefined)[]> => {
+      const pods = await Promise.all(names.map((name) => client.get(PodResource, id(name))));
+      return pods.filter((pod) => !pod?.metadata?.deletionTimestamp).map((pod) => pod?.metadata?.uid);
+    };
+    const before = await uids();
+    await grant("400m");
+    await ask("late");
+    await eventually("the new one waiting", async () => (await look()).waiting.includes("late"));
+    expect(await uids()).to.deep.equal(before);
+    for (const name of [...names, "late"]) await client.delete(ShadowPodResource, id(name));
   });
 
   it("makes the Pod again when it is deleted, until its ShadowPod has ended", async () => {
