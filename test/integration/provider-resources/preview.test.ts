@@ -4,6 +4,7 @@ import {
   PEERING_USER_LIQO_NS_RULES,
   PEERING_USER_TENANT_NS_RULES,
 } from "../../../agent/install/rbac/authentication.js";
+import { policyRules } from "../../../agent/install/rbac/rule.js";
 import { DeploymentResource, KubeClient, RoleBindingResource, RoleResource } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { compareListings, listEverything } from "../../support/listing.js";
@@ -83,7 +84,7 @@ describe("previews", function () {
 
   it("name each missing right with verb, resource, namespace and cluster; up then changes nothing", async () => {
     const kubeconfig = await provider.kubeconfigFor("reader");
-    await grant(provider, "reader", "liqo", PEERING_USER_LIQO_NS_RULES);
+    await grant(provider, "reader", "liqo", policyRules(PEERING_USER_LIQO_NS_RULES));
     await grant(provider, "reader", "liqo-tenant-consumer", [
       { apiGroups: [""], resources: ["namespaces"], verbs: ["get"] },
       { apiGroups: ["networking.liqo.io"], resources: ["*"], verbs: ["get", "list"] },
@@ -108,8 +109,8 @@ describe("previews", function () {
 
   it("find nothing missing for a peering user", async () => {
     const kubeconfig = await provider.kubeconfigFor("peering-user");
-    await grant(provider, "peering-user", "liqo", PEERING_USER_LIQO_NS_RULES);
-    await grant(provider, "peering-user", "liqo-tenant-consumer", PEERING_USER_TENANT_NS_RULES);
+    await grant(provider, "peering-user", "liqo", policyRules(PEERING_USER_LIQO_NS_RULES));
+    await grant(provider, "peering-user", "liqo-tenant-consumer", policyRules(PEERING_USER_TENANT_NS_RULES));
     for (const type of ["NetworkLink", "Authentication", "ResourceSlice"]) {
       const state = await plugin.previewCreate(type, { ...pair(), provider: { kubeconfig } });
       expect(state["providerClusterId"]).to.equal("provider");

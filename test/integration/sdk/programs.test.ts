@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import { NodeResource } from "../../../agent/runtime/index.js";
 import { VERSION } from "../../../provider/version.js";
 import { buildProvider } from "../../../scripts/build.js";
 import { pulumiFolder } from "../../clusters/index.js";
@@ -45,6 +46,9 @@ describe("the example in each language", function () {
     binFolder = await pulumiFolder();
     pluginFolder = await buildProvider();
     [consumer, provider] = await Promise.all([startApiServer({ name: "west" }), startApiServer({ name: "east" })]);
+    // By its nodes' ranges a cluster tells that of its pods.
+    const node = { metadata: { name: "n1" }, spec: { podCIDRs: ["10.244.0.0/24"] } };
+    await Promise.all([consumer, provider].map(({ client }) => client.create(NodeResource, node)));
     expected = await plan("yaml");
   });
 
