@@ -24,6 +24,7 @@ import { compareListings, listEverything } from "../support/listing.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { WEB_PORT, deployWeb } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 const CLUSTERS = [
   { name: "owners-a", podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" },
@@ -36,7 +37,7 @@ const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 /** One life of a peering, in order. Of the provider, the consumer's program has one secret output of the other's stack. */
 describe("peering between two owners who share one secret stack output", function () {
   this.timeout(180_000);
-  this.bail(true);
+  stopAtFirstFailure();
 
   let consumer: LabCluster;
   let provider: LabCluster;

@@ -19,6 +19,7 @@ import { writeProgram } from "../support/program.js";
 import type { PulumiStack } from "../support/pulumi.js";
 import { VolumeProvisioner } from "../support/volume-provisioner.js";
 import { isReady, waitForPods } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
 const CONSUMER = { name: "app-consumer", ...RANGES };
@@ -35,7 +36,7 @@ const MANIFESTS = path.join(REPOSITORY, "test/e2e/application/shop.yaml");
 /** One application of five parts over three clusters, by manifests that know of none; and then everything at random. */
 describe("an application over three clusters", function () {
   this.timeout(180_000);
-  this.bail(true);
+  stopAtFirstFailure();
   let consumer: LabCluster, east: LabCluster, west: LabCluster;
   let stack: PulumiStack;
   const volumes = new VolumeProvisioner();

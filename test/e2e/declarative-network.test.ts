@@ -8,6 +8,7 @@ import {
   ConfigurationResource,
   ConnectionResource,
   GatewayServerResource,
+  NamespaceOffloadingResource,
   Labels,
   WgGatewayClientTemplateResource,
   WgGatewayServerTemplateResource,
@@ -118,6 +119,10 @@ describe("peering by documented manifests alone", function () {
     expect(node.status?.allocatable).to.include({ cpu: "20", memory: "128Gi" });
     await consumer.client.apply(NamespaceResource, { metadata: { name: SHOP } }, { fieldManager: "test" });
     await apply(consumer, "namespace-offloading.yaml", fields);
+    const offloading = { namespace: SHOP, timeoutMs: 30_000, what: `namespace ${SHOP} offloaded` };
+    await waitFor(consumer.client, NamespaceOffloadingResource, offloading, ([found]) =>
+      found?.status?.offloadingPhase === "Ready" ? found : undefined,
+    );
     await deployWeb(consumer, SHOP, { replicas: 1, node: NODE });
     const { items } = await provider.client.list(PodResource, { namespace: `${SHOP}-${own}` });
     expect(items.map(isReady)).to.deep.equal([true]);

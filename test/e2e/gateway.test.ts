@@ -31,6 +31,7 @@ import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { WEB_PORT, isReady, localPod, waitForPods } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 /** Equal ranges, so that every packet is translated; the consumer's gateway can move to another node. */
 const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
@@ -54,7 +55,7 @@ const GATEWAY = { labelSelector: { [Labels.networkingComponent]: "gateway" } };
 /** One life of a link under all that befalls its gateways, in order: each test leaves it working for the next. */
 describe("the gateways of a link", function () {
   this.timeout(180_000);
-  this.bail(true);
+  stopAtFirstFailure();
 
   let consumer: LabCluster;
   let provider: LabCluster;

@@ -26,6 +26,7 @@ import { throughPortForward } from "../support/port-forward.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { WEB_PORT, deployWeb, isReady, waitForPods } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 /** Equal ranges, so that the proxy's address is remapped; the provider's proxy and gateway may be on different nodes. */
 const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
@@ -48,7 +49,7 @@ const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 /** One life of a peering, in order: each test builds on the one before it. */
 describe("in-band peering with a provider whose API server is out of reach", function () {
   this.timeout(180_000);
-  this.bail(true);
+  stopAtFirstFailure();
 
   let consumer: LabCluster;
   let provider: LabCluster;

@@ -17,6 +17,7 @@ import { PulumiStack } from "../support/pulumi.js";
 import { runCommand } from "../support/terminal.js";
 import { waitFor } from "../support/wait.js";
 import { deployWeb, isReady, waitForPods } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 /** Equal ranges on both sides: every packet between pods must be remapped twice. */
 const CLUSTERS = [
@@ -30,7 +31,7 @@ const MIDWAY = /\+ +liqo:index:NetworkLink \S+ creating \(\d+s\) \S/;
 /** One life of a peering, in order: each test builds on the one before it. */
 describe("peering two clusters with the quick start", function () {
   this.timeout(300_000);
-  this.bail(true);
+  stopAtFirstFailure();
 
   let demo: Demo;
   let stack: PulumiStack;

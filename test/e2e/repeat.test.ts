@@ -17,6 +17,7 @@ import { compareListings, listEverything } from "../support/listing.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { WEB_PORT, deployWeb, isReady } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 const CLUSTERS = [
   { name: "repeat-a", podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" },
@@ -76,7 +77,7 @@ const OTHER_MINOR = VERSION.replace(/\.\d+\./, (minor) => `.${Number(minor.slice
 /** Peering and unpeering in a row: an earlier life must not be felt in a later one. */
 describe(`peering and unpeering ${CYCLES} times in a row`, function () {
   this.timeout(180_000);
-  this.bail(true);
+  stopAtFirstFailure();
 
   let consumer: LabCluster;
   let provider: LabCluster;

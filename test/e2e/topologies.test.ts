@@ -31,6 +31,7 @@ import { access, writeProgram, type ProgramResource } from "../support/program.j
 import type { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { isReady, waitForPods } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 const HUB: ClusterSpec = {
   name: "topo-hub",
@@ -69,7 +70,7 @@ const beside = ({ cluster }: LabCluster, last: number): string =>
 
 describe("topologies, CNIs and Service implementations", function () {
   this.timeout(180_000);
-  this.bail(true);
+  stopAtFirstFailure();
   const folder = mkdtempSync(path.join(os.tmpdir(), "topologies-"));
   let outside: OutsideHost | undefined;
 

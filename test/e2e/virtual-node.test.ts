@@ -20,6 +20,7 @@ import { endProgram } from "../clusters/local/processes.js";
 import { silent } from "../clusters/support/progress.js";
 import { until } from "../clusters/support/wait.js";
 import { NAMESPACE, demoStack } from "../demo/environment.js";
+import { attachAndTell } from "../support/attach.js";
 import { agentProcesses } from "../support/agent-processes.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { prepareLab, type LabCluster } from "../support/lab.js";
@@ -156,10 +157,8 @@ describe("pods on a virtual node", function () {
     expect(await logs("--all-containers", "--prefix"))
       .to.contain("/beside] beside")
       .and.contain("/main] later");
-    const attached = await consumer.kubectl(["attach", name, "-n", NAMESPACE, "-c", "main", "-i"], {
-      input: "one\ntwo\n",
-      timeoutMs: 20_000,
-    });
+    const container = { namespace: NAMESPACE, pod: name, container: "main" };
+    const attached = await attachAndTell(consumer, container, "one\ntwo\n", "heard two\n");
     expect(attached).to.contain("heard one\nheard two");
     expect(await logs("-c", "main", "--tail=1")).to.equal("heard two\n");
 
@@ -214,7 +213,7 @@ describe("pods on a virtual node", function () {
     const labels = "offloading.liqo.io/component=virtual-kubelet";
     await consumer.kubectl(["delete", "pod", "-A", "-l", labels, "--grace-period=0", "--force"]);
     // Something only its successor can do.
-    await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "after=restart"]);
+    await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "after=restart", "--overwrite"]);
     await until("the label at the provider", 60_000, async () =>
       (await remotePod(name))?.metadata?.labels?.["after"] === "restart" ? true : undefined,
     );

@@ -7,6 +7,7 @@ import type { KubeObject } from "../../../agent/runtime/index.js";
 import { buildAgentBundle } from "../../../scripts/build.js";
 import { until } from "../../clusters/support/wait.js";
 import { readEverything } from "../../support/listing.js";
+import { stopAtFirstFailure } from "../../support/stop-at-first-failure.js";
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { startWriteProxy, type Write, type WritePhase, type WriteProxy } from "../support/write-proxy.js";
 import {
@@ -34,7 +35,7 @@ type Picture = Record<string, Record<string, unknown>>;
  */
 describe("controllers that are killed at each of their writes", function () {
   this.timeout(900_000);
-  let hasFailed = false;
+  stopAtFirstFailure();
   let folder: string;
   let consumer: Side;
   let provider: Side;
@@ -55,14 +56,6 @@ describe("controllers that are killed at each of their writes", function () {
   after(async () => {
     for (const side of [consumer, provider]) await side?.stop();
     await rm(folder, { recursive: true, force: true });
-  });
-
-  // Each goes on from where the one before it has ended. Mocha's `bail` would end the files that run beside this one, too.
-  beforeEach(function () {
-    if (hasFailed) this.skip();
-  });
-  afterEach(function () {
-    hasFailed ||= this.currentTest?.state === "failed";
   });
 
   it("peer and unpeer undisturbed", async () => {
