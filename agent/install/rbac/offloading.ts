@@ -128,7 +128,13 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     resources: ["pods/resize", "pods/ephemeralcontainers"],
     verbs: ["patch"],
   },
-  { why: "A drain asks disruption budgets.", apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
+  {
+    why: "A drain asks disruption budgets.",
+    onlyWhen: "where a virtual node goes with pods on it: a Pulumi program has them moved before, with its own rights",
+    apiGroups: [""],
+    resources: ["pods/eviction"],
+    verbs: ["create"],
+  },
   {
     why: "Offloaded namespaces are labelled; remote namespaces made and deleted.",
     apiGroups: [""],
