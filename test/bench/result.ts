@@ -11,12 +11,12 @@ export interface Result {
 
 /** A figure with an upper bound, in its own unit. */
 export function atMost(name: string, value: number, unit: string, bound: number): Result {
-  return { name, value: rounded(value), unit, goal: `<= ${bound}`, ok: value <= bound };
+  return { name, value: rounded(value), unit, goal: `<= ${rounded(bound)}`, ok: value <= bound };
 }
 
 /** A figure with a lower bound, in its own unit. */
 export function atLeast(name: string, value: number, unit: string, bound: number): Result {
-  return { name, value: rounded(value), unit, goal: `>= ${bound}`, ok: value >= bound };
+  return { name, value: rounded(value), unit, goal: `>= ${rounded(bound)}`, ok: value >= bound };
 }
 
 /** A figure for orientation. */
