@@ -81,7 +81,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   });
   const ips = new Informer(client, IPResource, { logger });
 
-  const loop = new LevelLoop({ apply, logger });
+  const loop = new LevelLoop({ apply, logger, wanted });
   let links = 0;
   const metrics = fabricMetrics({
     links: () => links,
@@ -90,7 +90,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   });
   const health = serveMetrics(metrics, Ports.health, logger);
   const all = [fabrics, internalNodes, tunnels, networks, ips] as unknown as Informer<KubeObject>[];
-  for (const informer of all) informer.onEvent(() => loop.triggerFor(wanted())).start();
+  for (const informer of all) informer.onEvent(() => loop.notice()).start();
   await Promise.all(all.map((informer) => informer.waitForSync()));
   loop.start();
   const hostRules = new HostRules({

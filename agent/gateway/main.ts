@@ -39,8 +39,8 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   signal.addEventListener("abort", () => ended.abort(), { once: true });
   let failure: string | undefined;
 
-  const loop = new LevelLoop({ apply: () => apply(), logger });
-  const sources = new GatewaySources(client, args, logger, () => loop.triggerFor(wanted()));
+  const loop = new LevelLoop({ apply: () => apply(), logger, wanted: () => wanted() });
+  const sources = new GatewaySources(client, args, logger, () => loop.notice());
   const tunnel = tunnelState(args);
   const endpoints = args.mode === "client" ? new EndpointChooser(args.endpointAddresses, args.endpointPort) : undefined;
   const table = new NftablesTable(run);

@@ -6,6 +6,8 @@ export interface LevelLoopOptions {
   /** Brings the machine to the desired state, whatever state it is in. */
   apply: () => Promise<void>;
   logger: Logger;
+  /** All that a pass goes by, as what can be written as JSON; for those who call `notice`. */
+  wanted?: () => unknown;
   /** Milliseconds after which it is done again without being asked, so that what others have undone is mended. */
   resyncMs?: number;
 }
@@ -16,6 +18,7 @@ export class LevelLoop {
   private timer?: NodeJS.Timeout;
   private running?: Promise<void>;
   private pending = false;
+  private looking?: NodeJS.Immediate;
   private wanted?: string;
   private started = false;
   private stopped = false;
@@ -30,6 +33,7 @@ export class LevelLoop {
 
   start(): void {
     this.started = true;
+    this.isNews();
     this.trigger();
   }
 
@@ -44,18 +48,31 @@ export class LevelLoop {
     });
   }
 
-  /** Asks for a pass if the next would go by something else than when this was last called, of what can be written as JSON. */
-  triggerFor(wanted: unknown): void {
-    const text = JSON.stringify(wanted) ?? "";
-    if (text === this.wanted) return;
-    this.wanted = text;
-    this.trigger();
+  /** Something has happened: asks for a pass if it would go by something else than the last. Events of the same moment are looked at once. */
+  notice(): void {
+    if (!this.started || this.stopped) return;
+    this.looking ??= setImmediate(() => {
+      this.looking = undefined;
+      if (this.isNews()) this.trigger();
+    });
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
+    clearImmediate(this.looking);
     await this.running;
+  }
+
+  private isNews(): boolean {
+    const before = this.wanted;
+    try {
+      this.wanted = JSON.stringify(this.options.wanted?.());
+    } catch {
+      // What is wrong with it, a pass tells, and tries again.
+      return true;
+    }
+    return this.wanted !== before;
   }
 
   private async work(): Promise<void> {

@@ -10,14 +10,16 @@ const REQUIRED = ["--name=b", "--namespace=t", "--remote-cluster-id=b", "--gatew
 describe("a loop of passes", () => {
   let loop: LevelLoop;
   let passes: number;
+  let wanted: unknown;
 
   beforeEach(() => {
     passes = 0;
+    wanted = undefined;
     const apply = (): Promise<void> => {
       passes += 1;
       return Promise.resolve();
     };
-    loop = new LevelLoop({ apply, logger: pino({ level: "silent" }) });
+    loop = new LevelLoop({ apply, logger: pino({ level: "silent" }), wanted: () => wanted });
   });
 
   afterEach(() => loop.stop());
@@ -33,14 +35,19 @@ describe("a loop of passes", () => {
       metadata: { name: "b", namespace: "t" },
       spec: { local: { cidr: { pod: ["10.244.0.0/16"], external: ["10.70.0.0/16"] } }, remote: { cidr: {} } },
     });
-    const see = async (ips: IP[]): Promise<void> => {
+    const lend = (ips: IP[]): void => {
       const objects = { configuration, tunnels: [], internalNodes: [], nodes: [], ips, podAddresses: () => [] };
-      loop.triggerFor(collectState(args, objects));
+      wanted = collectState(args, objects);
+    };
+    const see = async (ips: IP[]): Promise<void> => {
+      lend(ips);
+      loop.notice();
       await passed();
     };
     const ip = (metadata: object, status?: object): IP =>
       IPResource.build({ metadata: { name: "unknown-source", ...metadata }, spec: { ip: "10.68.0.0" }, status });
     const ready = { labels: { "ipam.liqo.io/network-name": "external-cidr" }, finalizers: ["ipam"] };
+    lend([]);
     loop.start();
     await see([]);
     await see([ip({})]);
@@ -55,13 +62,37 @@ describe("a loop of passes", () => {
   });
 
   it("makes one when asked without a reason", async () => {
-    loop.triggerFor("x");
+    wanted = "x";
+    loop.notice();
     loop.start();
     await passed();
-    loop.triggerFor("x");
+    loop.notice();
     await passed();
     expect(passes).to.equal(1);
     loop.trigger();
+    await passed();
+    expect(passes).to.equal(2);
+  });
+
+  it("looks once at what it goes by, however much happens in a moment", async () => {
+    let looks = 0;
+    const counted = { toJSON: () => (looks += 1) };
+    wanted = counted;
+    for (let event = 0; event < 100; event++) loop.notice();
+    loop.start();
+    await passed();
+    expect(looks).to.equal(1);
+    for (let event = 0; event < 100; event++) loop.notice();
+    await passed();
+    expect([looks, passes]).to.deep.equal([2, 2]);
+  });
+
+  it("makes one that tells what is wrong where what it would go by cannot be told", async () => {
+    wanted = 1;
+    loop.start();
+    await passed();
+    wanted = 1n;
+    loop.notice();
     await passed();
     expect(passes).to.equal(2);
   });
