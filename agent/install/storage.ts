@@ -7,7 +7,7 @@ import type { KubeObject } from "../runtime/resource-type.js";
 import type { InstallInputs } from "./inputs.js";
 import { labelsOf } from "./labels.js";
 import { InstallNames } from "./names.js";
-import { STORAGE_NAMESPACE_RULES } from "./rbac/offloading.js";
+import { AGENT_ROLES } from "./rbac/roles.js";
 import { policyRules } from "./rbac/rule.js";
 
 const COMPONENT = "storage";
@@ -44,15 +44,12 @@ function storageClass(): StorageClass {
 }
 
 function storageRole(inputs: InstallInputs): Role {
+  const { name, label, component, rules } = AGENT_ROLES.storage;
   return {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "Role",
-    metadata: {
-      name: InstallNames.controller,
-      namespace: Names.storageNamespace,
-      labels: labelsOf(inputs, COMPONENT),
-    },
-    rules: policyRules(STORAGE_NAMESPACE_RULES),
+    metadata: { name, namespace: Names.storageNamespace, labels: labelsOf(inputs, label, component) },
+    rules: policyRules(rules),
   };
 }
 

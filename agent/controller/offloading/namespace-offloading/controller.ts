@@ -118,12 +118,13 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     const namespace = offloading.metadata.namespace ?? "";
     const owner = namespaces.get(namespace);
     if (!owner || isDeleting(owner) || mayDeleteRemoteData(offloading)) return new Map();
-    const losses = remoteDataOf(namespace, volumes.list()).filter(
+    const data = remoteDataOf(namespace, volumes.list()).filter(
       ({ clusterID }) => isLeft(clusterID) && !isDeadPeer(foreignClusters.get(clusterID)),
     );
-    for (const loss of losses)
-      events.warning(NamespaceOffloadingResource, offloading, "VolumesWouldBeLost", lossOf(loss));
-    return new Map(losses.map((loss) => [loss.clusterID, lossOf(loss)]));
+    const losses = new Map(data.map((one) => [one.clusterID, lossOf(one)]));
+    for (const loss of losses.values())
+      events.warning(NamespaceOffloadingResource, offloading, "VolumesWouldBeLost", loss);
+    return losses;
   }
 
   /** True when new pods of the namespace are to be prepared for virtual nodes from now on. */
@@ -198,18 +199,16 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   }
 
   const all = (): string[] => offloadings.list().map(keyOf);
+  const ofNamespace = (namespace = ""): string[] => {
+    const key = `${namespace}/${Names.namespaceOffloading}`;
+    return offloadings.get(key) ? [key] : [];
+  };
   return new Controller({ name: "namespace-offloading", reconcile, logger, workers: 4 })
     .watch(offloadings)
     .watch(virtualNodes, all)
     .watch(nodes, (_node, event) => (event.type === "updated" && hasSameLabels(event.old, event.object) ? [] : all()))
-    .watch(namespaces, ({ metadata }) => {
-      const key = `${metadata?.name ?? ""}/${Names.namespaceOffloading}`;
-      return offloadings.get(key) ? [key] : [];
-    })
-    .watch(volumes, ({ spec }) => {
-      const key = `${spec?.claimRef?.namespace ?? ""}/${Names.namespaceOffloading}`;
-      return offloadings.get(key) ? [key] : [];
-    })
+    .watch(namespaces, ({ metadata }) => ofNamespace(metadata?.name))
+    .watch(volumes, ({ spec }) => ofNamespace(spec?.claimRef?.namespace))
     .watch(foreignClusters, (_foreignCluster, event) =>
       event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : all(),
     )
