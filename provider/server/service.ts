@@ -28,7 +28,7 @@ import type { EngineLog } from "./engine.js";
 import { CallError, toCallError } from "./errors.js";
 import { invokeFunction } from "./invoke.js";
 import { failParentOf } from "./pending-constructs.js";
-import { Replacements } from "./replacements.js";
+import { KEPT_AS_REPLACEMENT, Replacements } from "./replacements.js";
 import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
 import { settleDelete, settleRead, settleUpdate } from "./unreachable.js";
 import { upgradeState } from "./upgrade.js";
@@ -157,6 +157,7 @@ export class ProviderService {
   }
 
   private configure(request: proto.ConfigureRequest): Promise<proto.ConfigureResponse> {
+    this.replacements.newRun();
     this.config = readConfiguration(request.hasArgs() ? decode(request.getArgs()).value : variables(request));
     const response = new proto.ConfigureResponse();
     response.setAcceptsecrets(true);
@@ -169,7 +170,6 @@ export class ProviderService {
   private check(request: proto.CheckRequest): Promise<proto.CheckResponse> {
     const news = decode(request.getNews());
     const olds = previousInputs(request);
-    if (olds) this.replacements.sawInState(request.getUrn());
     return this.resourceCall(request.getUrn(), CHECK_SECONDS, [news, olds], async (definition, call) => {
       const { inputs, failures, isKept } = await checkResource(definition, call, news.value, olds?.value, this.probe);
       const valid = failures.count === 0 ? inputs : news.value;
@@ -255,10 +255,7 @@ export class ProviderService {
         return { id: request.getId(), properties: properties.value, inputs: inputs.value, secrets };
       });
       // An empty ID says that it is gone.
-      if (!found) {
-        this.replacements.isGone(request.getUrn());
-        return response;
-      }
+      if (!found) return response;
       response.setId(found.id);
       response.setProperties(encode(found.properties, found.secrets));
       response.setInputs(encode(found.inputs, found.secrets));
@@ -272,7 +269,7 @@ export class ProviderService {
     const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "delete");
     return this.resourceCall(request.getUrn(), seconds, [state, inputs], async (definition, call) => {
       if (this.replacements.takeReplaced(request.getUrn(), request.getId())) {
-        call.log("info", "its replacement is the same in the clusters: nothing is deleted");
+        call.log("warning", KEPT_AS_REPLACEMENT);
         return new empty.Empty();
       }
       const stored = upgradeState(definition, state, inputs);

@@ -215,40 +215,20 @@ describe("the plugin's gRPC service", () => {
       request.setProperties(toStruct({ behave: "fail" }));
       return engine.call(Methods.delete, request);
     };
-    const checkInState = () => {
-      const request = new proto.CheckRequest();
-      request.setUrn(URN);
-      request.setNews(toStruct({}));
-      request.setOlds(toStruct({ behave: "well" }));
-      return engine.call(Methods.check, request);
-    };
-
-    it("leaves alone what the replacement has taken up, once", async () => {
-      await checkInState();
+    it("leaves alone what the replacement has taken up, once, and says so", async () => {
       await create({});
       await remove();
+      expect(engine.lines.at(-1)?.message).to.contain("nothing is deleted").and.to.contain("deleteBeforeReplace: true");
       expect((await failureOf(remove())).details).to.contain("still in use");
     });
 
-    it("deletes what was made in the same run, what has another ID, and what was deleted first", async () => {
-      await create({});
-      expect((await failureOf(remove())).details).to.contain("still in use");
-      await checkInState();
+    it("deletes what has another ID, what was deleted first, and what was made in another run", async () => {
       await create({});
       expect((await failureOf(remove("thing-0"))).details).to.contain("still in use");
-      await engine.stop();
-      engine = await startFakeEngine({ resources: [thing], functions: [], components: [] });
-      await checkInState();
-      const lost = new proto.ReadRequest();
-      lost.setUrn(URN);
-      lost.setId("gone");
-      lost.setInputs(toStruct({ behave: "well" }));
-      await engine.call(Methods.read, lost);
-      await create({});
-      expect((await failureOf(remove())).details).to.contain("still in use");
-      await checkInState();
+      await remove();
       await failureOf(remove());
       await create({});
+      await engine.call(Methods.configure, new proto.ConfigureRequest());
       expect((await failureOf(remove())).details).to.contain("still in use");
     });
   });

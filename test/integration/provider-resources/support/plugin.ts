@@ -28,6 +28,8 @@ export class CheckError extends Error {
 
 /** The plugin with all its resources, asked as an engine does: check, diff, create, read, update, delete. Values are as they travel: secrets stay marked. */
 export class Plugin {
+  private settings: Properties = {};
+
   private constructor(readonly engine: FakeEngine) {}
 
   static async start(settings: Properties = {}): Promise<Plugin> {
@@ -37,6 +39,7 @@ export class Plugin {
   }
 
   async configure(settings: Properties): Promise<void> {
+    this.settings = settings;
     const request = new proto.ConfigureRequest();
     request.setArgs(toStruct(settings));
     await this.engine.call(Methods.configure, request);
@@ -126,7 +129,9 @@ export class Plugin {
     return this.read(type, id, {}, {});
   }
 
+  /** In a run of its own, as that of `destroy` or of an `up` without the resource: what was made in the same run would be taken for its replacement. */
   async delete({ type, id, state, inputs }: Kept): Promise<void> {
+    await this.configure(this.settings);
     const request = new proto.DeleteRequest();
     request.setUrn(urn(type));
     request.setId(id);
