@@ -1,4 +1,5 @@
 import { messageOf } from "./runtime/kube-error.js";
+import { keepHeapSmall } from "./runtime/small-heap.js";
 
 type Role = (argv: string[], signal: AbortSignal) => Promise<void>;
 
@@ -14,6 +15,9 @@ const ROLES: Record<string, () => Promise<Role>> = {
   "virtual-node": async () => (await import("./virtual-node/main.js")).runVirtualNode,
 };
 
+/** They wait most of the time, one per link or node: memory counts for more than the time that collecting it takes. */
+const SMALL_ROLES: readonly string[] = ["gateway", "fabric", "proxy"];
+
 function main(): void {
   const [name = "", ...argv] = process.argv.slice(2);
   const load = ROLES[name];
@@ -21,6 +25,7 @@ function main(): void {
     process.stderr.write(`usage: agent ${Object.keys(ROLES).join("|")} [arguments]\n`);
     process.exit(2);
   }
+  if (SMALL_ROLES.includes(name)) keepHeapSmall();
   const abort = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => abort.abort());
   const run = async (): Promise<void> => (await load())(argv, abort.signal);

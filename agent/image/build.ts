@@ -8,7 +8,7 @@ import { run, tryRun } from "../../test/clusters/support/exec.js";
 import { cacheFolder, sha256, sha256File } from "../../test/clusters/support/files.js";
 import { which } from "../../test/clusters/support/packages.js";
 import { lineProgress, type Progress } from "../../test/clusters/support/progress.js";
-import { baseLayer, bundleLayer, ENTRY_PATH } from "./files.js";
+import { baseLayer, bundleLayer, ENTRY_PATH, ENVIRONMENT } from "./files.js";
 import { messageOf } from "../runtime/kube-error.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -47,7 +47,7 @@ export async function buildAgentImage(options: AgentImageOptions = {}): Promise<
     }
   }
   const layers = [await baseLayer(await ensureTool("wireguard-go", { progress }), progress), await bundleLayer(bundle)];
-  const configuration = { entrypoint: ["/usr/bin/node", ENTRY_PATH], env: { PATH } };
+  const configuration = { entrypoint: ["/usr/bin/node", ENTRY_PATH], env: { PATH, ...ENVIRONMENT } };
   return buildArchive({ ref, layers, configuration }, progress);
 }
 

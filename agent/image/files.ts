@@ -19,6 +19,12 @@ const BUNDLE_FOLDER = "/agent";
 /** What the image starts. */
 export const ENTRY_PATH = `${BUNDLE_FOLDER}/agent.cjs`;
 
+/**
+ * What the C library is told. Each program that is called leaves buffers behind, in the heap of whichever thread read them: without a bound
+ * there is a heap for each thread, and without a threshold of its own the library raises it with every buffer and gives nothing back.
+ */
+export const ENVIRONMENT = { MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "131072" };
+
 /** All but the bundle: this machine's Node and the network programs, with the libraries they are linked with. */
 export async function baseLayer(wireguardGo: string, progress: Progress): Promise<Layer> {
   await ensurePrograms(PROGRAMS, progress);
