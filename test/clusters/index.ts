@@ -93,8 +93,10 @@ async function chooseBackend(asked: BackendName | undefined, specs: readonly Clu
   if (name === "kind") return kindBackend;
   if (name === "local") return localBackend;
   if (name) throw new Error(`There is no backend ${name}; there are: kind, local`);
-  // kind brings its own CNI and kube-proxy.
+  // kind brings its own CNI, kube-proxy and controller manager.
   if (specs.some(({ cni = ORDINARY.cni, kubeProxy }) => cni !== ORDINARY.cni || kubeProxy === "none"))
+    return localBackend;
+  if (specs.some(({ nodeGraceSeconds: s = ORDINARY.nodeGraceSeconds }) => s !== ORDINARY.nodeGraceSeconds))
     return localBackend;
   return (await kindIsUsable(toolVersion("kubelet"))) ? kindBackend : localBackend;
 }

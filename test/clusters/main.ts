@@ -91,7 +91,7 @@ program
     print(options.path ? kubeconfigPath : readFileSync(kubeconfigPath, "utf8").trimEnd());
   });
 
-const SETTINGS = ["nodes", "podCIDR", "serviceCIDR", "kubernetesVersion", "cni", "kubeProxy"];
+const SETTINGS = ["nodes", "podCIDR", "serviceCIDR", "kubernetesVersion", "cni", "kubeProxy", "nodeGraceSeconds"];
 
 function parseSpec(text: string, options: UpOptions): ClusterSpec {
   const [name = "", ...settings] = text.split(",");
@@ -106,7 +106,7 @@ function parseSpec(text: string, options: UpOptions): ClusterSpec {
   };
   for (const setting of settings) {
     const [key, value = ""] = setting.split("=");
-    if (key === "nodes") spec.nodes = Number(value);
+    if (key === "nodes" || key === "nodeGraceSeconds") spec[key] = Number(value);
     else if (key === "podCIDR" || key === "serviceCIDR" || key === "kubernetesVersion") spec[key] = value;
     else if (key === "cni") spec.cni = value as Cni;
     else if (key === "kubeProxy") spec.kubeProxy = value as KubeProxyMode;

@@ -24,10 +24,12 @@ export interface ClusterSpec {
   cni?: Cni;
   /** `nftables` by default. */
   kubeProxy?: KubeProxyMode;
+  /** After how many seconds without a sign of life a node counts as lost; 50, as Kubernetes has it, by default. */
+  nodeGraceSeconds?: number;
 }
 
 /** What a cluster has of these where nothing else is said. */
-export const ORDINARY = { cni: "bridge", kubeProxy: "nftables" } as const;
+export const ORDINARY = { cni: "bridge", kubeProxy: "nftables", nodeGraceSeconds: 50 } as const;
 
 /** A specification with every default filled in. `index` (1…50) tells clusters apart in default CIDRs. */
 export interface FullSpec extends Required<ClusterSpec> {
@@ -36,6 +38,8 @@ export interface FullSpec extends Required<ClusterSpec> {
 
 export const MAX_NODES = 16;
 export const MAX_CLUSTERS = 50;
+/** Nodes of a busy machine are late, and none the worse for it. */
+const MIN_GRACE_SECONDS = 10;
 
 /** Fills in defaults: cluster number i gets pods 10.(200+i).0.0/16 and services 10.(90+i).0.0/16. */
 export function completeSpec(spec: ClusterSpec, index: number): FullSpec {
@@ -47,6 +51,7 @@ export function completeSpec(spec: ClusterSpec, index: number): FullSpec {
     kubernetesVersion: spec.kubernetesVersion ?? toolVersion("kubelet"),
     cni: spec.cni ?? ORDINARY.cni,
     kubeProxy: spec.kubeProxy ?? ORDINARY.kubeProxy,
+    nodeGraceSeconds: spec.nodeGraceSeconds ?? ORDINARY.nodeGraceSeconds,
     index,
   };
   validate(full);
@@ -55,7 +60,15 @@ export function completeSpec(spec: ClusterSpec, index: number): FullSpec {
 
 /** Says in which properties a running cluster differs from what is asked for; unset properties match anything. */
 export function differences(running: FullSpec, asked: ClusterSpec): string[] {
-  const keys = ["nodes", "podCIDR", "serviceCIDR", "kubernetesVersion", "cni", "kubeProxy"] as const;
+  const keys = [
+    "nodes",
+    "podCIDR",
+    "serviceCIDR",
+    "kubernetesVersion",
+    "cni",
+    "kubeProxy",
+    "nodeGraceSeconds",
+  ] as const;
   return keys
     .filter((key) => asked[key] !== undefined && asked[key] !== running[key])
     .map((key) => `${key} is ${running[key]}, not ${asked[key]}`);
@@ -73,6 +86,8 @@ function validate(spec: FullSpec): void {
   if (!/^v1\.\d+\.\d+$/.test(spec.kubernetesVersion)) fail("kubernetesVersion", "must look like v1.36.3");
   if (!CNIS.includes(spec.cni)) fail("cni", `must be one of ${CNIS.join(", ")}`);
   if (!KUBE_PROXY_MODES.includes(spec.kubeProxy)) fail("kubeProxy", `must be one of ${KUBE_PROXY_MODES.join(", ")}`);
+  if (!Number.isInteger(spec.nodeGraceSeconds) || spec.nodeGraceSeconds < MIN_GRACE_SECONDS)
+    fail("nodeGraceSeconds", `must be a whole number of at least ${MIN_GRACE_SECONDS}`);
   if (prefixLength(spec.podCIDR) > 20)
     fail("podCIDR", "must be an IPv4 network of at least /20, as each node takes a /24");
   if (prefixLength(spec.serviceCIDR) > 24) fail("serviceCIDR", "must be an IPv4 network of at least /24");

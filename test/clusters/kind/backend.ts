@@ -6,7 +6,7 @@ import { ensureTool } from "../components/ensure.js";
 import { run, tryRun } from "../support/exec.js";
 import { readJson, stateFolder, writeAtomically } from "../support/files.js";
 import { which } from "../support/packages.js";
-import { completeSpec, differences, type ClusterSpec, type FullSpec } from "../spec.js";
+import { completeSpec, differences, ORDINARY, type ClusterSpec, type FullSpec } from "../spec.js";
 
 /** Clusters as containers of a Docker engine, made by kind. */
 
@@ -90,6 +90,9 @@ function plan(spec: ClusterSpec): FullSpec {
 async function create(spec: FullSpec): Promise<void> {
   if (spec.cni !== "bridge" || spec.kubeProxy === "none") {
     throw new Error(`cluster ${spec.name}: kind brings its own CNI and kube-proxy: use the local backend for others`);
+  }
+  if (spec.nodeGraceSeconds !== ORDINARY.nodeGraceSeconds) {
+    throw new Error(`cluster ${spec.name}: nodeGraceSeconds: only the local backend can change it`);
   }
   const roles = Array.from({ length: spec.nodes }, (_, i) => ({ role: i === 0 ? "control-plane" : "worker" }));
   const configuration = stringify({

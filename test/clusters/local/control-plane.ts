@@ -100,6 +100,7 @@ export function controllerManager(record: ClusterRecord, tools: ControlPlaneTool
       "service-cluster-ip-range": spec.serviceCIDR,
       "flex-volume-plugin-dir": join(clusterPaths(spec.name).root, "volume-plugins"),
       "leader-elect": false,
+      "node-monitor-grace-period": `${spec.nodeGraceSeconds}s`,
       "kube-api-qps": 200,
       "kube-api-burst": 400,
       profiling: false,

@@ -154,6 +154,8 @@ function kubeletConfiguration(record: ClusterRecord, node: NodeRecord, folder: s
     // The disk of a developer's machine is no reason to evict pods or to drop images that were loaded by hand.
     evictionHard: { "memory.available": "50Mi" },
     imageGCHighThresholdPercent: 100,
+    // Renewed four times as often.
+    nodeLeaseDurationSeconds: Math.min(40, record.spec.nodeGraceSeconds),
     serializeImagePulls: false,
     registryPullQPS: 0,
     eventRecordQPS: 0,

@@ -20,6 +20,7 @@ describe("test clusters: specification", () => {
     kubernetesVersion: { name: "a", kubernetesVersion: "1.36" },
     cni: { name: "a", cni: "other" },
     kubeProxy: { name: "a", kubeProxy: "ipvs" },
+    nodeGraceSeconds: { name: "a", nodeGraceSeconds: 5 },
   } as unknown as Record<string, ClusterSpec>)) {
     it(`names the property that is wrong: ${property}`, () => {
       expect(() => completeSpec(spec, 1)).to.throw(`cluster ${spec.name}: ${property}: `);
