@@ -187,7 +187,8 @@ function container({ image, imagePullPolicy }: TemplateInputs, roleArguments: st
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
     ],
-    // A standby counts for a rolling update once it could take over.
+    // A standby counts for a rolling update once it could take over. Of a gateway without one nothing waits for its word: the old pod has ended before, the
+    // Connection tells whether the tunnel works, and a Service that held its traffic back until the next probe would only make each restart longer.
     ...(hasStandby ? { readinessProbe: { httpGet: { path: "/readyz", port: Ports.health }, periodSeconds: 2 } } : {}),
     // What it said last tells whoever looks at the pod why it ended.
     terminationMessagePolicy: "FallbackToLogsOnError",

@@ -83,7 +83,7 @@ function proxyAddressOf({ agentNamespace }: Parties["provider"]): Selection {
 
 /** The consumer's Configuration of the provider. */
 async function networkOf({ consumer, provider }: Parties, signal: AbortSignal): Promise<Selection> {
-  const scope = await configurationScope(consumer, signal);
+  const scope = await configurationScope({ ...consumer, remoteId: provider.clusterId }, signal);
   return { ...scope, labelSelector: { [Labels.remoteClusterID]: provider.clusterId } };
 }
 

@@ -21,7 +21,7 @@ import {
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
 import { concurrently, ifVisible, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
-import { configurationScope } from "./configuration-scope.js";
+import { listConfigurations } from "./configuration-scope.js";
 import type { LinkEnd } from "./ends.js";
 import { explainAgent } from "./explain.js";
 import { hasSlices, hasTenant, waitForDepartingNodes } from "./in-use.js";
@@ -152,9 +152,9 @@ async function deleteAll(progress: Progress, end: LinkEnd, type: ResourceType): 
   );
 }
 
-async function listOrNone(end: LinkEnd, type: ResourceType, signal: AbortSignal) {
+async function listOrNone(end: LinkEnd, type: ResourceType, signal: AbortSignal): Promise<KubeObject[]> {
+  if (type === ConfigurationResource) return (await ifVisible(listConfigurations(end, signal))) ?? [];
   const labelSelector = { [Labels.remoteClusterID]: end.remoteId };
-  const scope = type === ConfigurationResource ? await configurationScope(end, signal) : { namespace: end.namespace };
-  const list = await ifVisible(end.client.list(type, { ...scope, labelSelector, signal }));
+  const list = await ifVisible(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
   return list?.items ?? [];
 }

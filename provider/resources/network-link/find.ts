@@ -11,7 +11,7 @@ import {
   type PublicKey,
 } from "../../../agent/api/index.js";
 import type { KubeObject, ResourceType } from "../../../agent/runtime/index.js";
-import { configurationScope } from "./configuration-scope.js";
+import { listConfigurations } from "./configuration-scope.js";
 import type { LinkEnd } from "./ends.js";
 import { remoteLabels } from "./manifests.js";
 
@@ -26,9 +26,16 @@ export interface EndObjects {
 
 /** Reads one end. @throws Error when something is there twice */
 export async function findEndObjects(end: LinkEnd, signal: AbortSignal): Promise<EndObjects> {
-  const one = <T extends KubeObject>(type: ResourceType<T>) => findOne(end, type, end, signal);
+  const one = async <T extends KubeObject>(type: ResourceType<T>): Promise<T | undefined> => {
+    const { items } = await end.client.list(type, {
+      namespace: end.namespace,
+      labelSelector: remoteLabels(end),
+      signal,
+    });
+    return theOne(end, type, items);
+  };
   const [configuration, server, client, publicKey, connection] = await Promise.all([
-    configurationScope(end, signal).then((scope) => findOne(end, ConfigurationResource, scope, signal)),
+    listConfigurations(end, signal).then((items) => theOne(end, ConfigurationResource, items)),
     one(GatewayServerResource),
     one(GatewayClientResource),
     one(PublicKeyResource),
@@ -37,14 +44,11 @@ export async function findEndObjects(end: LinkEnd, signal: AbortSignal): Promise
   return { configuration, server, client, publicKey, connection };
 }
 
-async function findOne<T extends KubeObject>(
-  end: LinkEnd,
+function theOne<T extends KubeObject>(
+  { client, remoteId }: LinkEnd,
   type: ResourceType<T>,
-  { namespace }: { namespace?: string },
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  const { client, remoteId } = end;
-  const { items } = await client.list(type, { namespace, labelSelector: remoteLabels(end), signal });
+  items: readonly T[],
+): T | undefined {
   if (items.length <= 1) return items[0];
   const names = items.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`).join(", ");
   throw new Error(
