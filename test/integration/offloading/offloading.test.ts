@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Pod } from "kubernetes-types/core/v1";
+import type { Pod, PodSpec } from "kubernetes-types/core/v1";
 import type { PodDisruptionBudget } from "kubernetes-types/policy/v1";
 import {
   ForeignClusterResource,
@@ -26,6 +26,7 @@ import {
   type KubeClient,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
+import { DRAIN_DEADLINE_MS } from "../../../agent/controller/offloading/virtual-node/drain-condition.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 import { remoteVolume } from "../support/remote-volume.js";
 import { ensureNamespace, eventually, gone, startController, tenantLabels, type RunningController } from "./harness.js";
@@ -35,6 +36,7 @@ const TO_PROVIDER = "liqo-tenant-provider";
 const FROM_CONSUMER = "liqo-tenant-consumer";
 const VIRTUAL_NODE = { name: "provider", namespace: TO_PROVIDER };
 const OFFLOADING = { name: "offloading", namespace: "app" };
+const GRACE_SECONDS = 2;
 
 const PodDisruptionBudgetResource: ResourceType<PodDisruptionBudget> = {
   group: "policy",
@@ -310,36 +312,54 @@ describe("offloading controllers against a real API server", function () {
     expect((await client.get(NamespaceMapResource, VIRTUAL_NODE))?.metadata.deletionTimestamp).to.equal(undefined);
   });
 
-  it("drains a deleted virtual node, then removes process, Node and map, in this order", async () => {
+  it("respects disruption budgets until a drain's deadline, and then deletes what they hold", async () => {
     await client.create(
       ForeignClusterResource,
       ForeignClusterResource.build({ metadata: { name: "provider" }, spec: { clusterID: "provider" } }),
     );
-    // Without it the drain would not wait for the other cluster.
+    // Without it a drain would not wait for the other cluster.
     await eventually("the ForeignCluster in the cache", () =>
       Promise.resolve(controller.context.informers.for(ForeignClusterResource).get("provider")),
     );
-    // Budgets guard running pods only.
-    const running = { status: { phase: "Running" } };
-    await client.mergePatch(PodResource, { name: "offloaded", namespace: "app" }, running, { subresource: "status" });
-    const budget = { name: "budget", namespace: "app" };
-    // Without its controller a budget has never anything to spare.
-    await client.create(PodDisruptionBudgetResource, {
-      metadata: budget,
-      spec: { maxUnavailable: 0, selector: { matchLabels: { "liqo.io/shadowPod": "true" } } },
+    const id = { name: "late", namespace: TO_PROVIDER };
+    const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, createNode: true };
+    await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
+    await client.create(NodeResource, {
+      metadata: { name: "late", labels: { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "provider" } },
     });
+    const pod = await client.create(
+      PodResource,
+      podOn("late", "held", { terminationGracePeriodSeconds: GRACE_SECONDS }),
+    );
+    const endBudget = await guardWithBudget(pod);
+    await client.delete(VirtualNodeResource, id);
+    await blockedEviction(id, "app/held");
+    const conditions = (await client.get(VirtualNodeResource, id))?.status?.conditions ?? [];
+    const begun = new Date(Date.now() - DRAIN_DEADLINE_MS).toISOString();
+    const status = { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: begun })) };
+    await client.mergePatch(VirtualNodeResource, id, { status }, { subresource: "status" });
+    const deleted = await eventually("the deletion", async () => {
+      const held = await client.get(PodResource, idOf(pod));
+      return held?.metadata?.deletionTimestamp ? held : undefined;
+    });
+    expect(deleted.metadata?.deletionGracePeriodSeconds).to.equal(GRACE_SECONDS);
+    await eventually("the event", async () => {
+      const { items } = await client.list(EventResource, { namespace: TO_PROVIDER });
+      return items.some(({ reason, message }) => reason === "DrainDeadline" && message?.includes("app/held"));
+    });
+    // Nobody ends this pod, so that it is taken away after its grace period.
+    await gone(client, PodResource, idOf(pod));
+    await gone(client, VirtualNodeResource, id);
+    await endBudget();
+  });
+
+  it("drains a deleted virtual node, then removes process, Node and map, in this order", async () => {
+    const offloaded = { metadata: { name: "offloaded", namespace: "app" } };
+    const endBudget = await guardWithBudget(offloaded);
     await client.delete(ResourceSliceResource, VIRTUAL_NODE);
     await client.delete(VirtualNodeResource, VIRTUAL_NODE);
-    await eventually("a blocked eviction", async () => {
-      const condition = findCondition(
-        (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions,
-        "Node",
-      );
-      return (
-        condition?.reason === "EvictionBlocked" && condition.message?.includes("PodDisruptionBudget: app/offloaded")
-      );
-    });
-    await client.delete(PodDisruptionBudgetResource, budget);
+    await blockedEviction(VIRTUAL_NODE, "app/offloaded");
+    await endBudget();
     const evicted = await eventually("the eviction", async () => {
       const pod = await client.get(PodResource, { name: "offloaded", namespace: "app" });
       return pod?.metadata?.deletionTimestamp ? pod : undefined;
@@ -366,6 +386,26 @@ describe("offloading controllers against a real API server", function () {
       expect(await client.get<object>(type, id), type.kind).to.equal(undefined);
     }
   });
+
+  /** Gives a pod a budget that, without its controller, has never anything to spare. Returns what ends the budget. */
+  async function guardWithBudget(pod: Pod): Promise<() => Promise<unknown>> {
+    // Budgets guard running pods only.
+    await client.mergePatch(PodResource, idOf(pod), { status: { phase: "Running" } }, { subresource: "status" });
+    const budget = { name: "budget", namespace: "app" };
+    await client.create(PodDisruptionBudgetResource, {
+      metadata: budget,
+      spec: { maxUnavailable: 0, selector: { matchLabels: { "liqo.io/shadowPod": "true" } } },
+    });
+    return () => client.delete(PodDisruptionBudgetResource, budget);
+  }
+
+  async function blockedEviction(virtualNode: { name: string; namespace: string }, pod: string): Promise<void> {
+    await eventually("a blocked eviction", async () => {
+      const { conditions } = (await client.get(VirtualNodeResource, virtualNode))?.status ?? {};
+      const condition = findCondition(conditions, "Node");
+      return condition?.reason === "EvictionBlocked" && condition.message?.includes(`PodDisruptionBudget: ${pod}`);
+    });
+  }
 
   async function offloadingStatus() {
     return (await client.get(NamespaceOffloadingResource, OFFLOADING))?.status;
@@ -408,10 +448,10 @@ describe("offloading controllers against a real API server", function () {
   }
 });
 
-function podOn(nodeName: string, name: string): Pod {
+function podOn(nodeName: string, name: string, spec: Partial<PodSpec> = {}): Pod {
   return {
     metadata: { name, namespace: "app", labels: { "liqo.io/shadowPod": "true" } },
-    spec: { nodeName, containers: [{ name: "c", image: "i" }], tolerations: [{ operator: "Exists" }] },
+    spec: { nodeName, containers: [{ name: "c", image: "i" }], tolerations: [{ operator: "Exists" }], ...spec },
   };
 }
 

@@ -41,7 +41,7 @@ import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
 import { accountNameOf, clusterRoleBindingOf, namespaceMapOf, serviceAccountOf } from "./access.js";
 import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
-import { cordon, evictPods } from "./drain.js";
+import { cordon, removePods } from "./drain.js";
 import { drainCondition, drainDeadline } from "./drain-condition.js";
 import { MissingTemplateError, optionsOf } from "./options.js";
 
@@ -171,7 +171,8 @@ export function virtualNodeController(context: ControllerContext): Controller {
     // A drain does not wait for a cluster that nothing is known of any more.
     const foreignCluster = foreignClusters.get(virtualNode.spec.clusterID ?? "");
     const isDead = !foreignCluster || isDeadPeer(foreignCluster);
-    const progress = await evictPods(client, node.metadata?.name ?? "", { force: isDead || isOverdue });
+    const mode = isDead ? "abandon" : isOverdue ? "delete" : "evict";
+    const progress = await removePods(client, node.metadata?.name ?? "", mode);
     if (isOverdue && progress.remaining.length > 0) {
       events.warning(
         VirtualNodeResource,

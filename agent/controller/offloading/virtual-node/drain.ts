@@ -6,6 +6,7 @@ import {
   NodeResource,
   objectPath,
   PodResource,
+  type DeleteOptions,
   type KubeClient,
 } from "../../../runtime/index.js";
 import { isDaemonPod } from "../daemon-pod.js";
@@ -17,10 +18,11 @@ export interface DrainProgress {
   blocked: string[];
 }
 
-export interface DrainOptions {
-  /** Delete without asking budgets and without waiting for the remote side. */
-  force: boolean;
-}
+/**
+ * How pods are made to leave: `evict` asks disruption budgets, `delete` does not, but leaves each pod its grace period, and `abandon` waits for nothing,
+ * which is for those whose cluster is lost.
+ */
+export type DrainMode = "evict" | "delete" | "abandon";
 
 /** Keeps new pods away. */
 export async function cordon(client: KubeClient, node: Node): Promise<void> {
@@ -29,13 +31,14 @@ export async function cordon(client: KubeClient, node: Node): Promise<void> {
 }
 
 /**
- * Asks every pod of a node to leave, all at once, and tells which are still there. DaemonSet and mirror pods are left alone: they belong to the
+ * Makes every pod of a node leave, all at once, and tells which are still there. DaemonSet and mirror pods are left alone: they belong to the
  * node (offloading specification, §2.6).
  */
-export async function evictPods(client: KubeClient, nodeName: string, { force }: DrainOptions): Promise<DrainProgress> {
+export async function removePods(client: KubeClient, nodeName: string, mode: DrainMode): Promise<DrainProgress> {
+  const way = { evict, delete: end, abandon }[mode];
   const { items } = await client.list(PodResource, { fieldSelector: `spec.nodeName=${nodeName}` });
   const leaving = items.filter((pod) => !isBoundToNode(pod));
-  const results = await Promise.all(leaving.map((pod) => (force ? remove(client, pod) : evict(client, pod))));
+  const results = await Promise.all(leaving.map((pod) => way(client, pod)));
   const names = (wanted: EvictionResult[]): string[] =>
     leaving.filter((_, index) => wanted.includes(results[index] ?? "gone")).map(nameOf);
   return { remaining: names(["leaving", "blocked"]), blocked: names(["blocked"]) };
@@ -64,9 +67,20 @@ async function evict(client: KubeClient, pod: Pod): Promise<EvictionResult> {
   }
 }
 
-async function remove(client: KubeClient, pod: Pod): Promise<EvictionResult> {
+/** Deletes a pod, and takes it away once the time that it had to end is over. */
+function end(client: KubeClient, pod: Pod): Promise<EvictionResult> {
+  const { deletionTimestamp } = pod.metadata ?? {};
+  if (deletionTimestamp === undefined) return remove(client, pod, {});
+  return Date.now() < Date.parse(deletionTimestamp) ? Promise.resolve("leaving") : abandon(client, pod);
+}
+
+function abandon(client: KubeClient, pod: Pod): Promise<EvictionResult> {
+  return remove(client, pod, { gracePeriodSeconds: 0 });
+}
+
+async function remove(client: KubeClient, pod: Pod, options: DeleteOptions): Promise<EvictionResult> {
   const { name = "", namespace, uid } = pod.metadata ?? {};
-  await client.delete(PodResource, { name, namespace }, { uid, gracePeriodSeconds: 0 });
+  await client.delete(PodResource, { name, namespace }, { uid, ...options });
   return "leaving";
 }
 
