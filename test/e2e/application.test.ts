@@ -3,18 +3,18 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
-import { NamespaceOffloadingResource } from "../../agent/api/index.js";
 import {
   IngressResource,
-  NamespaceResource,
   PersistentVolumeClaimResource,
   PersistentVolumeResource,
+  ServiceResource,
 } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
 import { until } from "../clusters/support/wait.js";
 import { offload, peerings } from "../soak/environment.js";
 import { soak } from "../soak/soak.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { offloadNamespace } from "../support/offload-namespace.js";
 import { writeProgram } from "../support/program.js";
 import type { PulumiStack } from "../support/pulumi.js";
 import { VolumeProvisioner } from "../support/volume-provisioner.js";
@@ -30,6 +30,7 @@ const REMOTE_SHOP = "shop-app-consumer";
 const SOAK = "soak";
 const SOAK_MS = 60_000;
 const INGRESS_CLASS = "edge";
+const LOAD_BALANCER_CLASS = "example.org/metal";
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 const MANIFESTS = path.join(REPOSITORY, "test/e2e/application/shop.yaml");
 
@@ -48,7 +49,11 @@ describe("an application over three clusters", function () {
     [consumer, east, west] = lab.clusters as [LabCluster, LabCluster, LabCluster];
     await Promise.all([volumes.serve(east), volumes.serve(west)]);
     const resources = peerings(lab, consumer, [east, west]);
-    for (const { name } of [EAST, WEST]) resources[name]!.properties["ingressClasses"] = [INGRESS_CLASS];
+    for (const { name } of [EAST, WEST])
+      Object.assign(resources[name]!.properties, {
+        ingressClasses: [INGRESS_CLASS],
+        loadBalancerClasses: [LOAD_BALANCER_CLASS],
+      });
     stack = await writeProgram(lab, folder, "application", resources);
     await stack.up();
   });
@@ -70,15 +75,7 @@ describe("an application over three clusters", function () {
   const providers = (): Record<string, LabCluster> => ({ [EAST.name]: east, [WEST.name]: west });
 
   it("is deployed unchanged, and runs in all of them", async () => {
-    await consumer.client.create(NamespaceResource, { metadata: { name: SHOP } });
-    await consumer.client.create(
-      NamespaceOffloadingResource,
-      NamespaceOffloadingResource.build({
-        metadata: { name: "offloading", namespace: SHOP },
-        spec: { podOffloadingStrategy: "LocalAndRemote", clusterSelector: { nodeSelectorTerms: [] } },
-      }),
-    );
-    await consumer.kubectl(["wait", "-n", SHOP, "namespaceoffloading/offloading", ready(), "--timeout=60s"]);
+    await offloadNamespace(consumer, SHOP, { podOffloadingStrategy: "LocalAndRemote" });
     await consumer.kubectl(["apply", "-n", SHOP, "-f", MANIFESTS]);
     const web = await podsOf("web", 3);
     expect(new Set(web.map(({ spec }) => spec?.nodeName))).to.deep.equal(
@@ -102,7 +99,7 @@ describe("an application over three clusters", function () {
     }
   });
 
-  it("is published by the providers' ingress classes", async () => {
+  it("is published by the providers' ingress and load balancer classes", async () => {
     for (const [name, { client }] of Object.entries(providers())) {
       const ingress = await until(`the Ingress in ${name}`, 20_000, () =>
         client.get(IngressResource, { name: "web", namespace: REMOTE_SHOP }),
@@ -110,6 +107,10 @@ describe("an application over three clusters", function () {
       expect(ingress.spec?.ingressClassName).to.equal(INGRESS_CLASS);
       expect(ingress.spec?.rules?.[0]?.host).to.equal("shop.example");
       expect(ingress.spec?.rules?.[0]?.http?.paths[0]?.backend.service?.name).to.equal("web");
+      const door = await until(`the Service in ${name}`, 20_000, () =>
+        client.get(ServiceResource, { name: "door", namespace: REMOTE_SHOP }),
+      );
+      expect(door.spec).to.include({ type: "LoadBalancer", loadBalancerClass: LOAD_BALANCER_CLASS });
     }
   });
 
@@ -168,7 +169,3 @@ describe("an application over three clusters", function () {
     expect(result.faults).to.not.deep.equal([]);
   });
 });
-
-function ready(): string {
-  return "--for=jsonpath={.status.offloadingPhase}=Ready";
-}

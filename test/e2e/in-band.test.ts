@@ -3,14 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
-import {
-  ForeignClusterResource,
-  IPResource,
-  Labels,
-  NamespaceOffloadingResource,
-  type ForeignCluster,
-  type NamespaceOffloadingSpec,
-} from "../../agent/api/index.js";
+import { ForeignClusterResource, IPResource, Labels, type ForeignCluster } from "../../agent/api/index.js";
 import {
   DeploymentResource,
   NamespaceResource,
@@ -22,6 +15,7 @@ import { downClusters } from "../clusters/index.js";
 import { exec } from "../support/exec.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
+import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
@@ -37,11 +31,6 @@ const CLUSTERS = [
 const NAMESPACE = "in-band";
 /** On the provider, for the reverse direction. */
 const BACK = "in-band-back";
-const OFFLOAD: NamespaceOffloadingSpec = {
-  namespaceMappingStrategy: "DefaultName",
-  podOffloadingStrategy: "LocalAndRemote",
-  clusterSelector: { nodeSelectorTerms: [] },
-};
 const API_PORT = 6443;
 const BLOCK = "in_band_test";
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
@@ -165,9 +154,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     await stack.setConfig("bidirectional", "true");
     await stack.up();
     const node = String((await stack.outputs())["reverseVirtualNodeName"]);
-    await provider.client.apply(NamespaceResource, { metadata: { name: BACK } }, { fieldManager: "test" });
-    const offloading = { metadata: { name: "offloading", namespace: BACK }, spec: OFFLOAD };
-    await provider.client.apply(NamespaceOffloadingResource, offloading, { fieldManager: "test" });
+    await offloadNamespace(provider, BACK);
     const [pod] = await deployWeb(provider, BACK, { replicas: 1, node });
     await streams(provider, pod);
     await streams();

@@ -1,6 +1,5 @@
-import { NamespaceOffloadingResource } from "../../agent/api/index.js";
-import { NamespaceResource } from "../../agent/runtime/index.js";
 import type { Lab, LabCluster } from "../support/lab.js";
+import { offloadNamespace } from "../support/offload-namespace.js";
 import { access, type ProgramResource } from "../support/program.js";
 
 /** The resources of a program that peers a consumer with providers; each cluster is called by its name. */
@@ -31,18 +30,11 @@ export function peerings(
 }
 
 /** Extends a namespace over one provider, under the same name; all its pods go there. */
-export async function offload({ client }: LabCluster, namespace: string, provider: string): Promise<void> {
-  await client.apply(NamespaceResource, { metadata: { name: namespace } }, { fieldManager: "soak" });
-  const matchExpressions = [{ key: "liqo.io/remote-cluster-id", operator: "In", values: [provider] }];
-  await client.create(
-    NamespaceOffloadingResource,
-    NamespaceOffloadingResource.build({
-      metadata: { name: "offloading", namespace },
-      spec: {
-        podOffloadingStrategy: "Remote",
-        namespaceMappingStrategy: "EnforceSameName",
-        clusterSelector: { nodeSelectorTerms: [{ matchExpressions }] },
-      },
-    }),
-  );
+export function offload(consumer: LabCluster, namespace: string, provider: string): Promise<void> {
+  const matchExpressions = [{ key: "liqo.io/remote-cluster-id", operator: "In" as const, values: [provider] }];
+  return offloadNamespace(consumer, namespace, {
+    podOffloadingStrategy: "Remote",
+    namespaceMappingStrategy: "EnforceSameName",
+    clusterSelector: { nodeSelectorTerms: [{ matchExpressions }] },
+  });
 }

@@ -150,11 +150,12 @@ describe("network controllers on a real API server", function () {
     expect(await ranges(2)).to.deep.equal(["10.71.0.0/16", "10.5.0.0/16"]);
     await change(["10.244.0.0/16"]);
     expect(await ranges(1)).to.deep.equal(["10.71.0.0/16"]);
-    const { items } = await client.list(NetworkResource, { namespace: TENANT });
-    expect(items.map(({ metadata }) => metadata.name)).to.have.members([
-      "any-name-pod-10-244-0-0-16",
-      "any-name-external-10-70-0-0-16",
-    ]);
+    const left = ["any-name-external-10-70-0-0-16", "any-name-pod-10-244-0-0-16"];
+    const what = `no Networks but ${left.join(" and ")}`;
+    await waitFor(client, NetworkResource, { namespace: TENANT, timeoutMs: 20_000, what }, (networks) => {
+      const names = networks.map(({ metadata }) => metadata.name).sort();
+      return JSON.stringify(names) === JSON.stringify(left);
+    });
   });
 
   it("lends addresses, with a Service where one is asked for", async () => {

@@ -1,0 +1,23 @@
+import { NamespaceOffloadingResource, type NamespaceOffloadingSpec } from "../../agent/api/index.js";
+import { NamespaceResource } from "../../agent/runtime/index.js";
+import type { LabCluster } from "./lab.js";
+import { waitFor } from "./wait.js";
+
+const DEADLINE_MS = 60_000;
+const FIELD_MANAGER = { fieldManager: "test" };
+
+/** Makes a namespace and extends it over other clusters. Pods that are made before that is done may stay in their own cluster, so it is waited for. */
+export async function offloadNamespace(
+  { client, cluster }: LabCluster,
+  namespace: string,
+  spec: Partial<NamespaceOffloadingSpec> = {},
+): Promise<void> {
+  await client.apply(NamespaceResource, { metadata: { name: namespace } }, FIELD_MANAGER);
+  const everywhere = { clusterSelector: { nodeSelectorTerms: [] } };
+  const metadata = { name: "offloading", namespace };
+  await client.apply(NamespaceOffloadingResource, { metadata, spec: { ...everywhere, ...spec } }, FIELD_MANAGER);
+  const what = `cluster ${cluster.name}: namespace ${namespace} offloaded`;
+  await waitFor(client, NamespaceOffloadingResource, { namespace, timeoutMs: DEADLINE_MS, what }, ([offloading]) =>
+    offloading?.status?.offloadingPhase === "Ready" ? true : undefined,
+  );
+}
