@@ -2,24 +2,33 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1";
-import type { Pod, PodSpec } from "kubernetes-types/core/v1";
+import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
+import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
+import type { Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
 import { NamespaceOffloadingResource } from "../../agent/api/index.js";
 import {
   DaemonSetResource,
   DeploymentResource,
   Informer,
   NamespaceResource,
+  NodeResource,
   PodResource,
   messageOf,
+  type InformerOptions,
   type KubeClient,
+  type KubeObject,
+  type ResourceType,
 } from "../../agent/runtime/index.js";
+import { processesOf } from "../bench/pod-processes.js";
 import { TEST_TOOLS_IMAGE, downClusters, upClusters, type ClusterSpec } from "../clusters/index.js";
 import { endProgram } from "../clusters/local/processes.js";
 import { silent } from "../clusters/support/progress.js";
 import { until } from "../clusters/support/wait.js";
 import { NAMESPACE, demoStack } from "../demo/environment.js";
+import { StatefulSetResource } from "../soak/changes.js";
+import { cutOff } from "../soak/faults.js";
 import { attachAndTell } from "../support/attach.js";
 import { agentProcesses } from "../support/agent-processes.js";
 import { throughPortForward } from "../support/port-forward.js";
@@ -30,10 +39,23 @@ import { isReady, waitForPods } from "../support/workload.js";
 const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
 const CLUSTERS = [
   { name: "vnode-consumer", ...RANGES },
-  { name: "vnode-provider", nodes: 2, ...RANGES },
-];
+  { name: "vnode-provider", nodes: 2, nodeGraceSeconds: 20, ...RANGES },
+] as const satisfies ClusterSpec[];
 const NODE = "provider";
 const REMOTE_NAMESPACE = `${NAMESPACE}-consumer`;
+const BUSY = "busy";
+const TARGET_PERCENT = 50;
+
+const AutoscalerResource: ResourceType<HorizontalPodAutoscaler> = {
+  group: "autoscaling",
+  version: "v2",
+  kind: "HorizontalPodAutoscaler",
+  plural: "horizontalpodautoscalers",
+  namespaced: true,
+};
+
+/** Each end of the link is shorter than the silence after which a gateway gives it up. */
+const FLAPS = { count: 7, downMs: 600, upMs: 900 };
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 /** What people do with pods of an ordinary node, done with pods of a virtual one. */
@@ -51,7 +73,14 @@ describe("pods on a virtual node", function () {
     stack = demoStack(lab, consumer, provider, { stack: "vnode", stateFolder });
     await ensureNamespace(consumer.client, NAMESPACE);
     await stack.init();
+    // The provider's agents are to stay where no test ends a node.
+    const [, second = ""] = nodesOf(provider);
+    await provider.kubectl(["cordon", second]);
     await stack.up();
+    await provider.kubectl(["uncordon", second]);
+    // What an autoscaler goes by takes its time: the last test looks at what has come of it.
+    await consumer.client.create(DeploymentResource, busyDeployment(NAMESPACE));
+    await consumer.client.create(AutoscalerResource, autoscaler(NAMESPACE));
   });
 
   after(async () => {
@@ -180,15 +209,11 @@ describe("pods on a virtual node", function () {
   });
 
   it("run on while the consumer is down altogether, and are the same pods when it is back", async () => {
-    const [spec] = CLUSTERS as [ClusterSpec];
+    const [spec] = CLUSTERS;
     const before = await readyPod(NAMESPACE, "web");
     const name = before.metadata?.name ?? "";
     const running = await remotePod(name);
-    const states = new Set<string>();
-    const watch = new Informer(provider.client, PodResource, { namespace: REMOTE_NAMESPACE }).onEvent(
-      ({ type, object }) => object.metadata?.name === name && states.add(`${type} ${isReady(object)}`),
-    );
-    await watch.start().waitForSync();
+    const remote = await watchStates(provider, PodResource, only(REMOTE_NAMESPACE, name), isReady);
     for (const program of ["kube-apiserver", `kubelet-${consumer.cluster.nodes[0]?.name ?? ""}`])
       endProgram(consumer.cluster.name, program);
     for (const { pid } of await agentProcesses(consumer)) process.kill(pid, "SIGKILL");
@@ -199,11 +224,43 @@ describe("pods on a virtual node", function () {
       return (await remotePod(name))?.metadata?.labels?.["after"] === "outage" ? true : undefined;
     });
     const after = await podWhere(name, "the pod Ready", isReady);
-    await watch.stop();
+    const states = await remote.stop();
     expect(after.metadata?.uid).to.equal(before.metadata?.uid);
     expect((await remotePod(name))?.metadata?.uid).to.equal(running?.metadata?.uid);
-    expect([...states]).to.not.include.members(["deleted true"]);
-    expect([...states].filter((state) => state.endsWith("false"))).to.deep.equal([]);
+    expect(states).to.not.include("deleted true");
+    expect(states.filter((state) => state.endsWith("false"))).to.deep.equal([]);
+  });
+
+  it("and their node stay as they are while the link comes and goes", async () => {
+    const before = await readyPod(NAMESPACE, "web");
+    const name = before.metadata?.name ?? "";
+    const watches = await Promise.all([
+      watchStates(consumer, PodResource, only(NAMESPACE, name), ({ status }) => [
+        status?.reason ?? "as ever",
+        status?.conditions?.find(({ type }) => type === "Ready")?.status,
+        status?.containerStatuses?.[0]?.restartCount,
+      ]),
+      watchStates(provider, PodResource, only(REMOTE_NAMESPACE, name), ({ metadata }) => metadata?.uid),
+      watchStates(consumer, NodeResource, { fieldSelector: `metadata.name=${NODE}` }, ({ spec, status }) => [
+        ...(status?.conditions ?? []).map(({ type, status }) => `${type} ${status}`),
+        ...(spec?.taints ?? []).map(({ key }) => key),
+      ]),
+    ]);
+    for (let flap = 0; flap < FLAPS.count; flap++) {
+      await cutOff(consumer, provider, "", FLAPS.downMs);
+      await delay(FLAPS.upMs);
+    }
+    // Something that only a link at work can do.
+    await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "after=flaps", "--overwrite"]);
+    await until("the label at the provider", 20_000, async () =>
+      (await remotePod(name))?.metadata?.labels?.["after"] === "flaps" ? true : undefined,
+    );
+    const after = await podWhere(name, "the pod Ready", isReady);
+    for (const watch of watches) {
+      const states = new Set((await watch.stop()).map((state) => state.replace(/^(added|updated) /, "")));
+      expect([...states], "states").to.have.length(1);
+    }
+    expect(after.metadata?.uid).to.equal(before.metadata?.uid);
   });
 
   it("run on while the virtual node's process is killed, and are the same pods afterwards", async () => {
@@ -246,6 +303,44 @@ describe("pods on a virtual node", function () {
     await provider.kubectl(["uncordon", node]);
   });
 
+  it("survive a node of the provider: a Deployment's run on elsewhere, a StatefulSet's are never there twice", async () => {
+    const [spare = "", dying = ""] = nodesOf(provider);
+    await provider.kubectl(["cordon", spare]);
+    await consumer.client.create(DeploymentResource, impatient(deployment(NAMESPACE, "mobile", {})));
+    await consumer.client.create(StatefulSetResource, impatient(statefulSet(NAMESPACE, "sole")));
+    const [mobile, sole] = await Promise.all([readyPod(NAMESPACE, "mobile"), readyPod(NAMESPACE, "sole")]);
+    await provider.kubectl(["uncordon", spare]);
+    const [mobileName, soleName] = [mobile, sole].map(({ metadata }) => metadata?.name ?? "") as [string, string];
+    const soleUid = (await remotePod(soleName))?.metadata?.uid ?? "";
+    const left: Promise<number[]>[] = [];
+    const successors = new Informer(provider.client, PodResource, only(REMOTE_NAMESPACE, soleName)).onEvent(
+      ({ object }) => object.metadata?.uid !== soleUid && left.push(processesOf(soleUid)),
+    );
+    await successors.start().waitForSync();
+
+    // Nobody hears of the node, and what runs there runs on.
+    endProgram(provider.cluster.name, `kubelet-${dying}`);
+    const moved = await podWhere(mobileName, "its container on another node", isAnother(mobile));
+    expect(moved.metadata?.uid).to.equal(mobile.metadata?.uid);
+    expect((await remotePod(mobileName))?.spec?.nodeName).to.equal(spare);
+    await podWhere(soleName, "that nothing is known of it", (pod) => !isReady(pod));
+    const held = await until("the eviction", 20_000, async () => {
+      const pod = await remotePod(soleName);
+      return pod?.metadata?.deletionTimestamp ? pod : undefined;
+    });
+    expect(held.metadata?.uid).to.equal(soleUid);
+    expect(await processesOf(soleUid)).to.not.deep.equal([]);
+
+    const [, spec] = CLUSTERS;
+    await upClusters([spec], { progress: silent });
+    const back = await podWhere(soleName, "another container", isAnother(sole));
+    expect(back.metadata?.uid).to.equal(sole.metadata?.uid);
+    await successors.stop();
+    expect(left.length).to.be.greaterThan(0);
+    expect((await Promise.all(left)).flat(), "what ran when another came").to.deep.equal([]);
+    await consumer.kubectl(["delete", "deployment/mobile", "statefulset/sole", "-n", NAMESPACE]);
+  });
+
   it("that exceed the grant wait, and say so", async () => {
     const greedy = pod(NAMESPACE, "greedy", { requests: { cpu: "64" } });
     // By the scheduler none would come here.
@@ -285,7 +380,93 @@ describe("pods on a virtual node", function () {
     await consumer.kubectl(["delete", "deployment", "early", "-n", namespace]);
     await consumer.kubectl(["delete", "namespaceoffloading", "offloading", "-n", namespace]);
   });
+
+  it("are as many as an autoscaler makes them, by what they use at the provider", async () => {
+    const id = { name: BUSY, namespace: NAMESPACE };
+    const scaled = await until("another replica", 100_000, async () => {
+      const one = await consumer.client.get(AutoscalerResource, id);
+      return (one?.status?.desiredReplicas ?? 0) > 1 ? one : undefined;
+    });
+    const current = scaled.status?.currentMetrics?.[0]?.resource?.current;
+    expect(current?.averageUtilization).to.be.greaterThan(TARGET_PERCENT);
+    await waitForPods(consumer, NAMESPACE, "two busy pods Ready", (pods) => {
+      const busy = pods.filter(({ metadata, spec }) => metadata?.labels?.["app"] === BUSY && spec?.nodeName === NODE);
+      return busy.filter(isReady).length === 2;
+    });
+  });
 });
+
+/** Uses all that it may, which is more than it asks for. */
+function busyDeployment(namespace: string): Deployment {
+  const all = deployment(namespace, BUSY, { requests: { cpu: "20m" }, limits: { cpu: "40m" } });
+  const [container] = all.spec?.template.spec?.containers ?? [];
+  container!.command = ["sh", "-c", "while :; do :; done"];
+  return all;
+}
+
+function autoscaler(namespace: string): HorizontalPodAutoscaler {
+  const target = { type: "Utilization", averageUtilization: TARGET_PERCENT };
+  return {
+    metadata: { name: BUSY, namespace },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: BUSY },
+      minReplicas: 1,
+      maxReplicas: 2,
+      metrics: [{ type: "Resource", resource: { name: "cpu", target } }],
+    },
+  };
+}
+
+function nodesOf({ cluster }: LabCluster): string[] {
+  return cluster.nodes.map(({ name }) => name);
+}
+
+/** One object of a namespace. */
+function only(namespace: string, name: string): { namespace: string; fieldSelector: string } {
+  return { namespace, fieldSelector: `metadata.name=${name}` };
+}
+
+/** Notes what is told of objects until it is stopped: each kind of event with each state, once. */
+async function watchStates<T extends KubeObject>(
+  { client }: LabCluster,
+  type: ResourceType<T>,
+  options: InformerOptions<T>,
+  stateOf: (object: T) => unknown,
+): Promise<{ stop: () => Promise<string[]> }> {
+  const states = new Set<string>();
+  const watch = new Informer(client, type, options).onEvent(({ type, object }) =>
+    states.add(`${type} ${String(stateOf(object))}`),
+  );
+  await watch.start().waitForSync();
+  return {
+    stop: async () => {
+      await watch.stop();
+      return [...states];
+    },
+  };
+}
+
+/** Whether a pod is Ready by another container than it had. */
+function isAnother(before: Pod): (pod: Pod) => boolean {
+  const idOf = ({ status }: Pod): string | undefined => status?.containerStatuses?.[0]?.containerID;
+  return (pod) => isReady(pod) && idOf(pod) !== idOf(before);
+}
+
+/** Whose pods leave a node as soon as it is given up. */
+function impatient<T extends Deployment | StatefulSet>(workload: T): T {
+  const spec = workload.spec?.template.spec;
+  if (spec) spec.tolerations = ["unreachable", "not-ready"].map(leavingAtOnce);
+  return workload;
+}
+
+function leavingAtOnce(state: string): Toleration {
+  return { key: `node.kubernetes.io/${state}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 0 };
+}
+
+function statefulSet(namespace: string, app: string): StatefulSet {
+  const { metadata, spec } = deployment(namespace, app, {});
+  return { metadata, spec: { selector: spec!.selector, template: spec!.template, serviceName: app } };
+}
 
 function ensureNamespace(client: KubeClient, name: string): Promise<unknown> {
   return client.apply(NamespaceResource, { metadata: { name } }, { fieldManager: "test" });
