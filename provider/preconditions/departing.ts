@@ -1,4 +1,4 @@
-import { Names } from "../../agent/api/index.js";
+import { Names, tenantNamespaceName } from "../../agent/api/index.js";
 import { messageOf, type KubeClient } from "../../agent/runtime/index.js";
 import type { CallContext, ClusterArgs } from "../framework/index.js";
 import { isOutOfReach } from "../kube/unreachable.js";
@@ -37,8 +37,8 @@ export async function openDeparting(
   const { consumerId, providerId } = splitPairId(id);
   const force = args.forceUnreachable === true || context.config.deleteUnreachable;
   const [consumer, provider] = await Promise.all([
-    reach(context, "consumer", args.consumer, consumerId, force),
-    reach(context, "provider", args.provider, providerId, force),
+    reach(context, { side: "consumer", expected: consumerId, remoteId: providerId }, args.consumer, force),
+    reach(context, { side: "provider", expected: providerId, remoteId: consumerId }, args.provider, force),
   ]);
   if (!consumer && !provider) {
     context.log(
@@ -51,9 +51,8 @@ export async function openDeparting(
 
 async function reach(
   context: CallContext,
-  side: Side,
+  { side, expected, remoteId }: { side: Side; expected: string; remoteId: string },
   args: ClusterArgs | undefined,
-  expected: string,
   forceUnreachable: boolean,
 ): Promise<Peer | undefined> {
   let client: KubeClient;
@@ -66,7 +65,8 @@ async function reach(
     if (!forceUnreachable || !isOutOfReach(error)) throw new Error(`${side}: ${messageOf(error)}`, { cause: error });
     context.log(
       "warning",
-      `${side}: cluster ${expected} cannot be reached and is left out, as ${context.config.deleteUnreachable ? "deleteUnreachable" : "forceUnreachable"} asks: what is in it stays (${messageOf(error)})`,
+      `${side}: cluster ${expected} cannot be reached and is left out, as ${context.config.deleteUnreachable ? "deleteUnreachable" : "forceUnreachable"} asks: what is in it stays, ` +
+        `above all what its namespace ${tenantNamespaceName(remoteId)} holds (${messageOf(error)})`,
     );
     return undefined;
   }

@@ -32,6 +32,11 @@ export class PulumiStack {
     };
   }
 
+  /** The same stack with more in the environment of its commands. */
+  withEnv(env: NodeJS.ProcessEnv): PulumiStack {
+    return new PulumiStack({ ...this.options, env: { ...this.options.env, ...env } });
+  }
+
   /** Creates the stack if it is not there and writes its configuration. */
   async init(): Promise<void> {
     await this.pulumi(["stack", "select", "--create", this.options.stack]);

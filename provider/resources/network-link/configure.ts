@@ -3,7 +3,7 @@ import { findCondition } from "../../../agent/runtime/index.js";
 import { waitFor, type Progress, type Verdict } from "../../waits/index.js";
 import type { LinkEnd } from "./ends.js";
 import { configurationManifest, type Ranges } from "./manifests.js";
-import { directionManager, linkAnnotation } from "./users.js";
+import { directionManager, IN_USE, linkAnnotation } from "./users.js";
 
 const CONDITION = "NetworkCIDRsConfigured";
 
@@ -15,7 +15,7 @@ export async function applyConfiguration(
   present: Configuration | undefined,
 ): Promise<Configuration> {
   const manifest = configurationManifest(end, remote, present?.metadata);
-  const annotations = { [linkAnnotation(end)]: "true" };
+  const annotations = { [linkAnnotation(end)]: IN_USE };
   return end.client.apply(
     ConfigurationResource,
     { ...manifest, metadata: { ...manifest.metadata, annotations } },

@@ -1,6 +1,8 @@
+import { GatewayClientResource, GatewayServerResource, type Configuration } from "../../../agent/api/index.js";
 import type { Pair } from "../../preconditions/index.js";
 import { concurrently, type Progress, type Scope } from "../../waits/index.js";
 import { ensureTenantNamespace } from "../tenant-namespace/index.js";
+import { claimGateways, gatewayOfReverse } from "./claim.js";
 import { applyConfiguration, waitUntilMapped } from "./configure.js";
 import { linkEnds, type LinkEnd, type LinkEnds } from "./ends.js";
 import { waitUntilConnected, type TunnelEnd } from "./connection.js";
@@ -54,10 +56,8 @@ export function connect(
       findEndObjects(ends.provider, scope.signal),
     ]);
     const mapped = configure(scope, ends, { consumer, provider }, ranges);
-    const { server, client } = orient(ends, { consumer, provider }, options.location);
-    // A link that the other direction has made, the other way round, serves this one as well.
-    const isReused = server.present.server !== undefined && server.end.side !== locationSide(options.location);
-    const gateways = establish(scope, { server, client }, options, isReused);
+    const roles = await agreeOnRoles(scope, ends, { consumer, provider }, mapped.applied, options.location);
+    const gateways = establish(scope, roles, options);
     const remapped = await mapped.report();
     milestone({ remapped });
     const { endpoint, connections } = await gateways.report();
@@ -82,7 +82,7 @@ function configure(
   ends: LinkEnds,
   present: Both<EndObjects>,
   ranges: Both<Promise<Ranges>>,
-): { report(): Promise<Both<Ranges>> } {
+): { applied: Both<Promise<Configuration>>; report(): Promise<Both<Ranges>> } {
   const applied = {
     consumer: scope.start(async (inner) =>
       applyConfiguration(inner, ends.consumer, await ranges.provider, present.consumer.configuration),
@@ -96,6 +96,7 @@ function configure(
     provider: scope.start(async (inner) => waitUntilMapped(inner, ends.provider, await applied.provider)),
   };
   return {
+    applied,
     async report() {
       const own = { consumer: await ranges.consumer, provider: await ranges.provider };
       scope.status(`consumer: own ranges read: ${describeRanges(own.consumer)}`);
@@ -135,6 +136,37 @@ export function orient(
   };
 }
 
+/** Who serves, and what of it the other direction's NetworkLink makes. */
+interface Roles {
+  server: OrientedEnd;
+  client: OrientedEnd;
+  /** A link that the other direction has made, the other way round, serves this one as well. */
+  isReused: boolean;
+}
+
+async function agreeOnRoles(
+  scope: Scope,
+  ends: LinkEnds,
+  present: Both<EndObjects>,
+  applied: Both<Promise<Configuration>>,
+  location: LinkOptions["location"],
+): Promise<Roles> {
+  const wanted = locationSide(location);
+  const isThere = [present.consumer, present.provider].some(({ server, client }) => server ?? client);
+  if (isThere) {
+    const { server, client } = orient(ends, present, location);
+    return { server, client, isReused: server.present.server !== undefined && server.end.side !== wanted };
+  }
+  const side = await claimGateways(scope, ends, applied, wanted);
+  const made = side === wanted ? undefined : await gatewayOfReverse(scope, ends[side], GatewayServerResource);
+  const other = otherSide(side);
+  return {
+    server: { end: ends[side], present: { ...present[side], server: made } },
+    client: { end: ends[other], present: present[other] },
+    isReused: made !== undefined,
+  };
+}
+
 function locationSide(location: LinkOptions["location"]): "consumer" | "provider" {
   return location === "Consumer" ? "consumer" : "provider";
 }
@@ -146,9 +178,8 @@ function otherSide(side: "consumer" | "provider"): "consumer" | "provider" {
 /** Brings up both gateways and the tunnel between them. */
 function establish(
   scope: Scope,
-  { server, client }: { server: OrientedEnd; client: OrientedEnd },
+  { server, client, isReused }: Roles,
   options: LinkOptions & KeyOptions,
-  isReused: boolean,
 ): { report(): Promise<Pick<Link, "endpoint" | "connections">> } {
   const keep = <T>(present: T | undefined): T | undefined => (isReused ? present : undefined);
   const servers = scope.start(async (inner) => {
@@ -164,7 +195,9 @@ function establish(
     const kept = keep(client.present.client);
     if (kept) return kept;
     await template;
-    return applyClient(inner, client.end, options, await endpoint, client.present.client);
+    const found = await endpoint;
+    const made = isReused ? await gatewayOfReverse(inner, client.end, GatewayClientResource) : undefined;
+    return made ?? applyClient(inner, client.end, options, found, client.present.client);
   });
   const clientRuns = scope.start(async (inner) => waitUntilRunning(inner, client.end, "client", await clients));
   const keys = scope.start((inner) => exchangeKeys(inner, { server, client }, servers, clients, options));

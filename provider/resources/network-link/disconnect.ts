@@ -19,13 +19,21 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
-import { concurrently, ifVisible, waitUntilNone, type Progress, type Selection } from "../../waits/index.js";
+import {
+  concurrently,
+  ifVisible,
+  waitUntilNone,
+  WaitTimeout,
+  withLimit,
+  type Progress,
+  type Selection,
+} from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
 import { listConfigurations } from "./configuration-scope.js";
 import type { LinkEnd } from "./ends.js";
 import { explainAgent } from "./explain.js";
-import { hasSlices, hasTenant, waitForDepartingNodes } from "./in-use.js";
-import { directionManager, isUsedByReverse, linkAnnotation } from "./users.js";
+import { hasReverseUses, reverseUses, waitForDepartingNodes } from "./in-use.js";
+import { directionManager, isLeftByReverse, isUsedByReverse, LEFT, linkAnnotation } from "./users.js";
 
 /** What makes the link; the rest is owned by it. */
 const ROOTS: readonly ResourceType[] = [GatewayClientResource, GatewayServerResource, ConfigurationResource];
@@ -40,12 +48,14 @@ const FOLLOWERS: readonly ResourceType[] = [
   IPResource,
 ];
 
+/** How long the other direction's Tenant and slices may take to follow its NetworkLink: one `pulumi destroy` takes them in turn. */
+const LEAVING_MS = 15_000;
+
 /** Takes a link apart, unless the other direction uses it (network specification, §13; control plane specification, §14). */
 export async function disconnect(progress: Progress, pair: DepartingPair): Promise<void> {
   const ends = await departingEnds(progress, pair);
   await Promise.all(ends.map((end) => waitForDepartingNodes(progress, end)));
-  if (await isShared(ends, progress.signal)) {
-    await Promise.all(ends.map((end) => leave(progress, end)));
+  if ((await isShared(ends, progress.signal)) && !(await leaveLast(progress, ends))) {
     progress.status("the link stays, as the other direction uses it");
     return;
   }
@@ -92,16 +102,58 @@ async function isShared(ends: readonly LinkEnd[], signal: AbortSignal): Promise<
     ends.map(async (end) => {
       const configurations = await listOrNone(end, ConfigurationResource, signal);
       if (configurations.some(({ metadata }) => isUsedByReverse(end, metadata?.annotations))) return true;
-      return end.side === "consumer" ? hasTenant(end, signal) : hasSlices(end, signal);
+      return hasReverseUses(end, signal);
     }),
   );
   return uses.includes(true);
 }
 
+/**
+ * Leaves the link to the other direction; true when that is leaving as well and has nothing on it any more, so that it is to be taken apart after all.
+ * Both write before they look: of two that leave at the same moment at least one sees the other's mark.
+ */
+async function leaveLast(progress: Progress, ends: readonly LinkEnd[]): Promise<boolean> {
+  await Promise.all(ends.map((end) => leave(progress, end)));
+  const marks = await Promise.all(
+    ends.map(async (end) => {
+      const configurations = await listOrNone(end, ConfigurationResource, progress.signal);
+      return configurations.map(({ metadata }) => ({
+        isUsed: isUsedByReverse(end, metadata?.annotations),
+        isLeft: isLeftByReverse(end, metadata?.annotations),
+      }));
+    }),
+  );
+  if (marks.flat().some(({ isUsed }) => isUsed) || !marks.flat().some(({ isLeft }) => isLeft)) return false;
+  return waitForReverse(progress, ends);
+}
+
+/** Whether what the other direction has on the link goes, now that its NetworkLink has gone. */
+async function waitForReverse(progress: Progress, ends: readonly LinkEnd[]): Promise<boolean> {
+  const limited = withLimit(progress, LEAVING_MS);
+  const filter = (object: KubeObject): boolean => !isDeleting(object);
+  try {
+    for (const end of ends) {
+      const { client, namespace } = end;
+      const { type, labelSelector } = reverseUses(end);
+      await ifVisible(waitUntilNone(limited, client, type, { namespace, labelSelector, filter }));
+    }
+    return true;
+  } catch (error) {
+    if (!(error instanceof WaitTimeout)) throw error;
+    const places = ends.map(({ client, namespace }) => `namespace ${namespace} of cluster ${client.cluster}`);
+    progress.log(
+      "warning",
+      `${error.message}. The network stays for the other direction, though no NetworkLink of it is left to take it away: once it is not needed, ` +
+        `"kubectl delete configurations,gatewayservers,gatewayclients --all -n NAMESPACE" does, in ${places.join(" and ")}`,
+    );
+    return false;
+  }
+}
+
 /** Takes the own mark off a link that stays. */
 async function leave(progress: Progress, end: LinkEnd): Promise<void> {
   for (const { metadata } of await listOrNone(end, ConfigurationResource, progress.signal)) {
-    const patch = { metadata: { annotations: { [linkAnnotation(end)]: null } } };
+    const patch = { metadata: { annotations: { [linkAnnotation(end)]: LEFT } } };
     await end.client.mergePatch(
       ConfigurationResource,
       { name: metadata?.name ?? "", namespace: metadata?.namespace },

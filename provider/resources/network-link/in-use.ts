@@ -44,22 +44,20 @@ function judgeNotice(nodes: readonly KubeObject[]): Verdict<boolean> {
   return nodes.some(isDeleting) ? { done: true } : { waiting: "they are not being deleted" };
 }
 
-/** Whether the cluster at this end provides resources to the remote: the direction opposite to a consumer's, same as a provider's. */
-export async function hasTenant(end: LinkEnd, signal: AbortSignal): Promise<boolean> {
-  return hasAny(end, TenantResource, signal);
+/** What the other direction has at this end: a consumer gives resources to the remote then, a provider asks it for some. */
+export function reverseUses(end: LinkEnd): { type: ResourceType; labelSelector: Record<string, string> } {
+  if (end.side === "consumer") {
+    return { type: TenantResource, labelSelector: { [Labels.remoteClusterID]: end.remoteId } };
+  }
+  return {
+    type: ResourceSliceResource,
+    labelSelector: { [Labels.remoteID]: end.remoteId, [Labels.replication]: "true" },
+  };
 }
 
-/** Whether the cluster at this end asks the remote for resources. */
-export async function hasSlices(end: LinkEnd, signal: AbortSignal): Promise<boolean> {
-  return hasAny(end, ResourceSliceResource, signal, { [Labels.remoteID]: end.remoteId, [Labels.replication]: "true" });
-}
-
-async function hasAny(
-  end: LinkEnd,
-  type: ResourceType,
-  signal: AbortSignal,
-  labelSelector: Record<string, string> = { [Labels.remoteClusterID]: end.remoteId },
-): Promise<boolean> {
+/** Whether any of it is there, and is to stay. */
+export async function hasReverseUses(end: LinkEnd, signal: AbortSignal): Promise<boolean> {
+  const { type, labelSelector } = reverseUses(end);
   const list = await ifVisible(end.client.list(type, { namespace: end.namespace, labelSelector, signal }));
   return list?.items.some((object) => !isDeleting(object)) ?? false;
 }

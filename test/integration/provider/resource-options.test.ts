@@ -1,7 +1,17 @@
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
-import { NamespaceOffloadingResource, TenantResource } from "../../../agent/api/index.js";
-import { NamespaceResource } from "../../../agent/runtime/index.js";
+import {
+  GatewayClientResource,
+  GatewayServerResource,
+  IdentityResource,
+  NamespaceOffloadingResource,
+  TenantResource,
+} from "../../../agent/api/index.js";
+import { NamespaceResource, SecretResource, type ResourceType } from "../../../agent/runtime/index.js";
+import { until } from "../../clusters/support/wait.js";
 import type { PulumiStack } from "../../support/pulumi.js";
+import { SIDES } from "../provider-resources/support/simulated-pair.js";
+import { identityOfSlice, identitySecret } from "../provider-resources/support/slice-identity.js";
 import { EngineLab, urnOf, type Declared } from "./support/engine-lab.js";
 
 const TENANT = { name: "consumer", namespace: "liqo-tenant-consumer" };
@@ -93,6 +103,67 @@ describe("resource options", function () {
     await stack.refresh({ expectNoChanges: true });
   });
 
+  it("--replace: each kind is brought up to date in place, which is said, and nothing is taken away", async () => {
+    const { consumer, provider } = lab.pair;
+    const pair = { consumer, provider };
+    const after = (...names: string[]) => ({ dependsOn: names.map((name) => `\${${name}}`) });
+    const slice = { ...pair, name: "slice", resources: { cpu: "1" }, createVirtualNode: false };
+    const kinds: Record<string, Declared> = {
+      link: { type: "NetworkLink", properties: pair },
+      auth: authentication(),
+      slice: { type: "ResourceSlice", properties: slice, options: after("auth") },
+      user: { type: "PeeringUser", properties: { cluster: provider, consumerClusterId: "someone" } },
+      shop: offloading(),
+    };
+    const stack = await made("again", kinds);
+    await identityOfSlice(lab.servers.consumer.client, "slice");
+    const resources = { cpu: "1" };
+    const properties = {
+      cluster: consumer,
+      name: "node",
+      providerClusterId: "provider",
+      resourceSliceName: "slice",
+      resources,
+    };
+    kinds["node"] = { type: "VirtualNode", properties, options: after("slice") };
+    await lab.write("again", kinds);
+    await stack.up();
+    const namesAndUids = async () =>
+      new Map([...(await lab.objects())].map(([name, identity]) => [name, identity.split(" ")[0]]));
+    const before = await namesAndUids();
+    const replaced = Object.entries(kinds).map(([name, { type }]) => `--replace=${urnOf("again", type, name)}`);
+    const { stdout } = await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "again", ...replaced], {
+      timeoutMs: 300_000,
+    });
+    for (const [name, { type }] of Object.entries(kinds)) {
+      expect(stdout).to.match(
+        new RegExp(`${type} \\(${name}\\):\\s+warning: .*nothing is deleted. To have it deleted`),
+      );
+    }
+    const now = await namesAndUids();
+    for (const [name, uid] of before) expect(now.get(name), name).to.equal(uid);
+    await stack.refresh({ expectNoChanges: true });
+    const target = ["--target-replace", urnOf("again", "Authentication", "auth")];
+    await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "again", ...target], { timeoutMs: 300_000 });
+    expect((await namesAndUids()).get("provider Tenant liqo-tenant-consumer/consumer")).to.equal(
+      before.get("provider Tenant liqo-tenant-consumer/consumer"),
+    );
+    await stack.refresh({ expectNoChanges: true });
+    // Nobody collects what an Identity owned.
+    await lab.servers.consumer.client.delete(SecretResource, identitySecret("slice"));
+  });
+
+  it("--replace with deleteBeforeReplace: it is made anew", async () => {
+    const stack = await made("anew", { auth: authentication({}, { deleteBeforeReplace: true }) });
+    const uid = (await tenant())?.metadata.uid;
+    const replace = ["--replace", urnOf("anew", "Authentication", "auth")];
+    await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "anew", ...replace], { timeoutMs: 300_000 });
+    expect((await tenant())?.metadata.uid)
+      .to.be.a("string")
+      .and.not.equal(uid);
+    await stack.refresh({ expectNoChanges: true });
+  });
+
   it("deleteBeforeReplace: is how replacements are made", async () => {
     const chosen = (remoteNamespaceName: string) => ({
       shop: offloading({ namespaceMappingStrategy: "SelectedName", remoteNamespaceName }),
@@ -135,8 +206,7 @@ describe("resource options", function () {
 
   it("import: nor does taking it up in another stack, from which the first has let it go", async () => {
     const contexts = { consumer: { context: "consumer" }, provider: { context: "provider" } };
-    const { consumer, provider } = lab.servers;
-    const env = { KUBECONFIG: `${consumer.kubeconfigPath}:${provider.kubeconfigPath}` };
+    const env = { KUBECONFIG: lab.KUBECONFIG };
     const auth = (options: object): Record<string, Declared> => ({
       auth: { type: "Authentication", properties: contexts, options: { ...options } },
     });
@@ -180,5 +250,61 @@ describe("resource options", function () {
     expect(await tenant()).to.equal(undefined);
     expect(await offloaded()).to.not.equal(undefined);
     await lab.servers.consumer.client.delete(NamespaceOffloadingResource, OFFLOADING);
+  });
+
+  it("two stacks at once, one for each direction, share the link and take nothing of each other", async () => {
+    const { consumer, provider } = lab.pair;
+    const declared = (from: object, to: object): Record<string, Declared> => ({
+      peering: { type: "Peering", properties: { consumer: from, provider: to } },
+    });
+    const before = [...(await lab.objects()).keys()].sort();
+    const there = await lab.stack("there", declared(consumer, provider));
+    const back = await lab.stack("back", declared(provider, consumer));
+    stacks.push(there, back);
+    await Promise.all([there.up(), back.up()]);
+    const count = async (type: ResourceType): Promise<number[]> =>
+      Promise.all(SIDES.map(async (side) => (await lab.servers[side].client.list(type)).items.length));
+    const [servers, clients] = [await count(GatewayServerResource), await count(GatewayClientResource)];
+    expect([...servers].sort(), "gateway servers").to.deep.equal([0, 1]);
+    expect(clients, "gateway clients, where no server is").to.deep.equal(servers.map((some) => 1 - some));
+    await Promise.all([there, back].map((stack) => stack.preview({ expectNoChanges: true })));
+    await there.destroy();
+    await back.refresh({ expectNoChanges: true });
+    await Promise.all([there.up(), back.up()]);
+    await Promise.all([there.destroy(), back.destroy()]);
+    await until("the end of both", 20_000, async () => {
+      const now = [...(await lab.objects()).keys()].sort();
+      return isDeepStrictEqual(now, before) || undefined;
+    });
+  });
+
+  it("a cluster that is out of reach, or gone: named with what would let it pass, and never forgotten without a word", async () => {
+    const stack = await made("distant", { auth: authentication() });
+    const told = ({ stdout, stderr }: { stdout: string; stderr: string }): string => stdout + stderr;
+    const skipping = stack.withEnv({ PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE: "true" });
+    const deleting = stack.withEnv({ PULUMI_LIQO_DELETE_UNREACHABLE: "true" });
+    await lab.servers.provider.crash();
+    try {
+      const refused = await stack.refresh({ allowFailure: true });
+      expect(refused.code).to.not.equal(0);
+      expect(told(refused)).to.contain("skipUpdateUnreachable").and.to.contain("cluster provider");
+      expect(told(await skipping.refresh())).to.contain("The state stays as it is, as skipUpdateUnreachable asks");
+      expect(await stack.exportState()).to.contain("liqo:index:Authentication");
+      const kept = await stack.destroy({ allowFailure: true });
+      expect(kept.code).to.not.equal(0);
+      expect(told(kept)).to.contain("deleteUnreachable");
+      expect(await stack.exportState()).to.contain("liqo:index:Authentication");
+      expect(told(await deleting.destroy()))
+        .to.contain("cluster provider")
+        .and.to.match(/warning: .*deleteUnreachable/s);
+      expect(await stack.exportState()).to.not.contain("liqo:index:Authentication");
+    } finally {
+      await lab.servers.provider.recover();
+    }
+    // What could not be cleaned is there, as was said; the other cluster is clean.
+    expect(await tenant()).to.not.equal(undefined);
+    const identities = await lab.servers.consumer.client.list(IdentityResource);
+    expect(identities.items).to.deep.equal([]);
+    await made("distant", { auth: authentication() });
   });
 });

@@ -21,7 +21,13 @@ import {
 import { linkOptions } from "../../../provider/resources/network-link/options.js";
 import { judgeRanges } from "../../../provider/resources/network-link/ranges.js";
 import { networkLinkInputs } from "../../../provider/resources/network-link/schema.js";
-import { directionManager, isUsedByReverse, linkAnnotation } from "../../../provider/resources/network-link/users.js";
+import {
+  directionManager,
+  isLeftByReverse,
+  isUsedByReverse,
+  LEFT,
+  linkAnnotation,
+} from "../../../provider/resources/network-link/users.js";
 
 const end = { remoteId: "b", namespace: "liqo-tenant-b", agentNamespace: "liqo" };
 const options = (inputs: object = {}) => linkOptions(networkLinkInputs.parse(inputs));
@@ -215,5 +221,8 @@ describe("NetworkLink", () => {
     expect(directionManager(reverse)).to.equal("pulumi-liqo/b");
     expect(isUsedByReverse(forward, { [linkAnnotation(forward)]: "true" })).to.equal(false);
     expect(isUsedByReverse(forward, { [linkAnnotation(reverse)]: "true" })).to.equal(true);
+    const left = { [linkAnnotation(reverse)]: LEFT };
+    expect([isUsedByReverse(forward, left), isLeftByReverse(forward, left)]).to.deep.equal([false, true]);
+    expect(isLeftByReverse(forward, { [linkAnnotation(forward)]: LEFT })).to.equal(false);
   });
 });

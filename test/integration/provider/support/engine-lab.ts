@@ -7,12 +7,13 @@ import { NamespaceResource, SecretResource, type ResourceType } from "../../../.
 import { buildProvider } from "../../../../scripts/build.js";
 import { pulumiFolder } from "../../../clusters/index.js";
 import { PulumiStack } from "../../../support/pulumi.js";
-import { endNamespaces } from "../../provider-resources/support/namespace-ends.js";
-import { simulateAgents, type SimulatedAgents } from "../../provider-resources/support/simulated-agents.js";
-import { startApiServer, type ApiServer } from "../../support/api-server.js";
-
-const SIDES = ["consumer", "provider"] as const;
-type Side = (typeof SIDES)[number];
+import {
+  SIDES,
+  startSimulatedPair,
+  type Side,
+  type SimulatedPair,
+} from "../../provider-resources/support/simulated-pair.js";
+import type { ApiServer } from "../../support/api-server.js";
 
 /** A resource of a YAML program. */
 export interface Declared {
@@ -25,10 +26,7 @@ export interface Declared {
 export class EngineLab {
   private constructor(
     readonly folder: string,
-    readonly servers: Record<Side, ApiServer>,
-    private readonly agents: SimulatedAgents,
-    private readonly ended: AbortController,
-    private readonly ends: Promise<void>[],
+    private readonly simulated: SimulatedPair,
     private readonly pluginFolder: string,
     private readonly binFolder: string,
   ) {}
@@ -36,33 +34,39 @@ export class EngineLab {
   static async start(): Promise<EngineLab> {
     const binFolder = await pulumiFolder();
     const pluginFolder = await buildProvider();
-    const controllers = ["certificatesigningrequest-signing-controller"];
-    const [consumer, provider] = await Promise.all([
-      startApiServer({ name: "consumer" }),
-      startApiServer({ name: "provider", controllers }),
-    ]);
-    const agents = await simulateAgents(
-      { id: "consumer", client: consumer.client, podCIDR: "10.200.0.0/16" },
-      { id: "provider", client: provider.client, podCIDR: "10.201.0.0/16" },
-    );
-    const ended = new AbortController();
-    const ends = [consumer, provider].map(({ client }) => endNamespaces(client, ended.signal));
+    const simulated = await startSimulatedPair({ signing: ["provider"], namespacesEnd: true });
     const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-engine-"));
-    return new EngineLab(folder, { consumer, provider }, agents, ended, ends, pluginFolder, binFolder);
+    return new EngineLab(folder, simulated, pluginFolder, binFolder);
+  }
+
+  /** The same with a plugin that notes in a file whatever it writes beside its answers. */
+  async listeningTo(file: string): Promise<EngineLab> {
+    const folder = path.join(this.folder, "listened");
+    await mkdir(folder, { recursive: true });
+    const real = path.join(this.pluginFolder, "pulumi-resource-liqo");
+    // Its first line tells the engine its port.
+    const script = `#!/bin/bash\nexec "${real}" "$@" > >(tee -a "${file}") 2> >(tee -a "${file}" >&2)\n`;
+    await writeFile(path.join(folder, "pulumi-resource-liqo"), script, { mode: 0o755 });
+    return new EngineLab(this.folder, this.simulated, folder, this.binFolder);
   }
 
   async stop(): Promise<void> {
-    this.ended.abort();
-    await Promise.allSettled(this.ends);
-    await this.agents.stop();
-    await Promise.all(SIDES.map((side) => this.servers[side].stop()));
+    await this.simulated.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** Both clusters as properties of a resource. */
   get pair(): Record<Side, { kubeconfig: string }> {
-    const of = (side: Side) => ({ kubeconfig: this.servers[side].kubeconfigPath });
-    return { consumer: of("consumer"), provider: of("provider") };
+    return this.simulated.clusters;
+  }
+
+  get servers(): Record<Side, ApiServer> {
+    return this.simulated.servers;
+  }
+
+  /** KUBECONFIG with both clusters' contexts. */
+  get KUBECONFIG(): string {
+    return this.simulated.KUBECONFIG;
   }
 
   /** A stack of a project with this program; several stacks share the backend. */
