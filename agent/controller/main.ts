@@ -6,6 +6,7 @@ import {
   SharedInformers,
   aborted,
   createLogger,
+  logChanges,
   messageOf,
 } from "../runtime/index.js";
 import { ForeignClusterResource } from "../api/kinds.js";
@@ -30,6 +31,7 @@ export async function runController(argv: string[], signal: AbortSignal): Promis
   const config = parseControllerArguments(argv);
   const logger = createLogger("controller");
   const client = KubeClient.inCluster({ cluster: config.clusterId });
+  logChanges(client.transport, logger);
   const recorders = new Map<string, EventRecorder>();
   const context: ControllerContext = {
     client,

@@ -42,6 +42,8 @@ const CREDENTIALS_MAX_AGE_MS = 30_000;
  * the client library resolves it; tokens and exec credentials are looked at again every 30 seconds.
  */
 export class KubeTransport {
+  /** Told of each request that has changed something: who keeps a log sets it. */
+  onWritten?: (request: KubeRequest) => void;
   private cached?: { credentials: Credentials; at: number };
   private pending?: Promise<Credentials>;
 
@@ -58,6 +60,12 @@ export class KubeTransport {
 
   /** Resolves with the response as soon as its headers are there; the caller reads the body. Throws KubeError with code 0 if none comes. */
   async send(request: KubeRequest): Promise<http.IncomingMessage> {
+    const response = await this.sendFresh(request);
+    if (request.method !== "GET" && (response.statusCode ?? 0) < 300) this.onWritten?.(request);
+    return response;
+  }
+
+  private async sendFresh(request: KubeRequest): Promise<http.IncomingMessage> {
     const credentials = await this.credentials();
     try {
       return await this.exchange(request, credentials);

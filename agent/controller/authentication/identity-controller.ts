@@ -42,6 +42,8 @@ export function identityController(area: AuthenticationArea): Controller {
     const desired = await secretFor(identity);
     if (!secret || !isUpToDate(secret, desired)) {
       kubeconfigs.observe(await client.apply(SecretResource, desired, { fieldManager: FIELD_MANAGER }));
+      const [reason, what] = secret ? ["IdentityRenewed", "renewed"] : ["IdentityReady", "made"];
+      events.normal(IdentityResource, identity, reason, `kubeconfig for cluster ${identity.spec.clusterID} ${what}`);
     }
     await writeStatus(identity);
   }

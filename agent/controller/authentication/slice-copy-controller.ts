@@ -31,6 +31,7 @@ import {
   tenantIn,
   tenantNamespaceOf,
 } from "./lookups.js";
+import { tellSliceAnswer } from "./slice-events.js";
 import { answerResources, withSliceCondition } from "./slice-grant.js";
 
 const WORKERS = 4;
@@ -134,6 +135,7 @@ export function sliceCopyController(area: AuthenticationArea, authParams: AuthPa
   async function writeStatus(slice: ResourceSlice, status: ResourceSliceStatus): Promise<void> {
     if (sameJson(slice.status, status)) return;
     informers.slices.observe(await client.replaceStatus(ResourceSliceResource, { ...slice, status }));
+    tellSliceAnswer(events, slice, status);
   }
 
   /** The garbage collector would do it too, a little later. */

@@ -119,6 +119,18 @@ export function tenantController(area: AuthenticationArea, authParams: AuthParam
   async function writeStatus(tenant: Tenant, status: TenantStatus): Promise<void> {
     if (sameJson(tenant.status, status)) return;
     informers.tenants.observe(await client.replaceStatus(TenantResource, { ...tenant, status }));
+    tellAcceptance(tenant, status);
+  }
+
+  function tellAcceptance({ status: before, ...tenant }: Tenant, { authParams }: TenantStatus): void {
+    const clusterID = tenantClusterID(tenant);
+    const issued = authParams?.signedCRT;
+    if (!before?.tenantNamespace) {
+      events.normal(TenantResource, tenant, "TenantAccepted", `cluster ${clusterID} may ask for resources`);
+    }
+    if (issued && before?.authParams?.signedCRT && issued !== before.authParams.signedCRT) {
+      events.normal(TenantResource, tenant, "IdentityRenewed", `cluster ${clusterID} has a new certificate`);
+    }
   }
 
   /** The consumer sees its NamespaceMap end before it loses the right to look. */

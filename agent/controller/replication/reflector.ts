@@ -7,6 +7,7 @@ import {
   hasFinalizer,
   isForbidden,
   isUnreachable,
+  logChanges,
   type EventRecorder,
   type Logger,
 } from "../../runtime/index.js";
@@ -43,6 +44,7 @@ export class Reflector {
   constructor(private readonly options: ReflectorOptions) {
     const { route, logger } = options;
     this.remoteClient = KubeClient.fromText(options.kubeconfig, { cluster: route.remoteClusterID });
+    logChanges(this.remoteClient.transport, logger);
     this.pairs = [...options.local].map(([type, local]) => ({ type, local, remote: this.remoteInformer(type) }));
     this.controller = new Controller({
       name: `replicator-${route.remoteClusterID}`,

@@ -1,4 +1,10 @@
-import { Finalizers, Labels } from "../../api/index.js";
+import {
+  Finalizers,
+  Labels,
+  ResourceSliceResource,
+  type ResourceSlice,
+  type ResourceSliceStatus,
+} from "../../api/index.js";
 import {
   addFinalizer,
   hasFinalizer,
@@ -11,6 +17,7 @@ import {
   type KubeClient,
   sameJson,
 } from "../../runtime/index.js";
+import { tellSliceAnswer } from "../authentication/slice-events.js";
 import { asksForReplication, copyOf, isOwnCopy, type ReplicationRoute } from "./copy.js";
 import type { ReplicatedKind, ReplicatedObject } from "./kinds.js";
 
@@ -114,13 +121,16 @@ async function create(
 }
 
 async function bringStatusBack(
-  { localClient }: ReplicationEnds,
+  { localClient, events }: ReplicationEnds,
   { type, local }: ReplicationPair,
   source: ReplicatedObject,
   { status }: ReplicatedObject,
 ): Promise<void> {
   if (status === undefined || sameJson(source.status, status)) return;
   local.observe(await localClient.replaceStatus(type, { ...source, status }));
+  if (type.kind === ResourceSliceResource.kind) {
+    tellSliceAnswer(events, source as ResourceSlice, status as ResourceSliceStatus);
+  }
 }
 
 /** Deletes the copy, and lets the source go once the copy is gone. */

@@ -13,6 +13,7 @@ import {
   isAlreadyExists,
   isDeleting,
   removeFinalizer,
+  type EventRecorder,
   type Informer,
   type KubeObject,
   sameJson,
@@ -20,6 +21,7 @@ import {
 import { remoteClusterOf } from "../authentication/lookups.js";
 import type { ControllerContext, Startable } from "../context.js";
 import { peerSignals } from "../peer-signals.js";
+import { tellTransitions } from "../transition-events.js";
 import { ApiServerChecks } from "./api-server-checks.js";
 import { authenticationFindings, isAuthenticationInUse } from "./authentication-findings.js";
 import { dated, moduleStatus } from "./conditions.js";
@@ -39,9 +41,11 @@ export class ForeignClusterController implements Startable {
   private readonly foreignClusters: Informer<ForeignCluster>;
   private readonly checks: ApiServerChecks;
   private readonly controller: Controller;
+  private readonly events: EventRecorder;
 
   constructor(private readonly context: ControllerContext) {
     const { informers, logger, config } = context;
+    this.events = context.recorder(this.name);
     this.views = new PeerViews(context);
     this.foreignClusters = informers.for(ForeignClusterResource);
     this.checks = new ApiServerChecks({
@@ -193,7 +197,19 @@ export class ForeignClusterController implements Startable {
     if (sameJson(foreignCluster.status, status)) return;
     const { client } = this.context;
     this.foreignClusters.observe(await client.replaceStatus(ForeignClusterResource, { ...foreignCluster, status }));
+    tellTransitions(this.events, ForeignClusterResource, foreignCluster, {
+      before: conditionsOf(foreignCluster.status),
+      after: conditionsOf(status),
+      only: TOLD,
+    });
   }
+}
+
+/** What people are told of by events as well: whether packets pass, and whether the peer's API server answers. */
+const TOLD = ["NetworkConnectionStatus", "APIServerStatus"];
+
+function conditionsOf(status: ForeignClusterStatus | undefined): ForeignClusterCondition[] {
+  return [...(status?.modules?.networking?.conditions ?? []), ...(status?.conditions ?? [])];
 }
 
 function hasStoodForSomething({ status }: ForeignCluster): boolean {

@@ -33,7 +33,11 @@ export interface ControllerProcessOptions {
 export class ControllerProcess {
   private program: Program;
 
-  private constructor(private readonly command: string[]) {
+  private constructor(
+    private readonly command: string[],
+    /** Its log, of all its lives. */
+    readonly logFile: string,
+  ) {
     this.program = this.start();
   }
 
@@ -53,7 +57,7 @@ export class ControllerProcess {
     await writeFile(kubeconfig, await accountKubeconfig(server, url), { mode: 0o600 });
     const [webhookPort, healthPort] = await freePorts(2);
     const environment = { KUBECONFIG: kubeconfig, POD_NAME: "controller", POD_NAMESPACE: NAMESPACE };
-    return new ControllerProcess([
+    const command = [
       ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
       process.execPath,
       join(REPOSITORY, "dist/agent/agent.cjs"),
@@ -61,7 +65,8 @@ export class ControllerProcess {
       ...controllerArguments(inputs),
       `--webhook-port=${webhookPort}`,
       `--health-port=${healthPort}`,
-    ]);
+    ];
+    return new ControllerProcess(command, join(folder, `${clusterId}.log`));
   }
 
   get pid(): number {
@@ -84,7 +89,7 @@ export class ControllerProcess {
   }
 
   private start(): Program {
-    return startProgram("env", this.command);
+    return startProgram("env", this.command, this.logFile);
   }
 }
 

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { closeSync, openSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
@@ -17,14 +18,18 @@ export interface Program {
 /**
  * Starts a program that the kernel ends together with this process (setpriv's parent death signal), so that a test run
  * that is killed leaves nothing behind.
+ *
+ * @param outputFile gets what it writes to stdout, behind what is in it
  */
-export function startProgram(path: string, args: readonly string[]): Program {
-  const child = spawn("setpriv", ["--pdeathsig", "KILL", path, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+export function startProgram(path: string, args: readonly string[], outputFile?: string): Program {
+  const stdout = outputFile === undefined ? "ignore" : openSync(outputFile, "a");
+  const child = spawn("setpriv", ["--pdeathsig", "KILL", path, ...args], { stdio: ["ignore", stdout, "pipe"] });
+  if (typeof stdout === "number") closeSync(stdout);
   const closed = once(child, "close").catch(() => undefined);
   let output = "";
   let startError: string | undefined;
   child.on("error", (error) => (startError = error.message));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-KEPT_OUTPUT)));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-KEPT_OUTPUT)));
   return {
     pid: child.pid,
     failure: () => startError ?? exitReason(child, output),
