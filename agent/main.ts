@@ -4,7 +4,7 @@ import { keepHeapSmall } from "./runtime/small-heap.js";
 type Role = (argv: string[], signal: AbortSignal) => Promise<void>;
 
 /**
- * Each role runs until its signal aborts (SIGTERM, SIGINT) or something fails that a restart must mend. Only the role that runs is loaded: that
+ * Each role runs until its signal aborts (SIGTERM, SIGINT), its one task is done, or something fails that a restart must mend. Only the role that runs is loaded: that
  * spares the others' memory and start-up time.
  */
 const ROLES: Record<string, () => Promise<Role>> = {
@@ -12,6 +12,7 @@ const ROLES: Record<string, () => Promise<Role>> = {
   gateway: async () => (await import("./gateway/main.js")).runGateway,
   fabric: async () => (await import("./fabric/main.js")).runFabric,
   proxy: async () => (await import("./proxy/main.js")).runProxy,
+  "uninstall-guard": async () => (await import("./uninstall-guard/main.js")).runUninstallGuard,
   "virtual-node": async () => (await import("./virtual-node/main.js")).runVirtualNode,
 };
 

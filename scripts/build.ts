@@ -27,7 +27,7 @@ const COMMON: BuildOptions = {
 const EXECUTABLE = 0o755;
 
 /** The agent's roles; each is started by `agent/ROLE/main.ts`. */
-const AGENT_ROLES = ["controller", "fabric", "gateway", "proxy", "virtual-node"] as const;
+const AGENT_ROLES = ["controller", "fabric", "gateway", "proxy", "uninstall-guard", "virtual-node"] as const;
 
 /** Leaves the roles out of the bundle that starts them: they are files beside it. A process of a few megabytes would pay for the text of all. */
 const rolesApart: Plugin = {

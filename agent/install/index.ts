@@ -4,3 +4,4 @@ export * from "./kinds.js";
 export * from "./manifests.js";
 export * from "./names.js";
 export { hasProxy } from "./proxy.js";
+export * from "./uninstall-guard.js";

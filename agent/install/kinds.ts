@@ -10,12 +10,20 @@ const RuntimeClassResource: ResourceType = {
   namespaced: false,
 };
 
+const JobResource: ResourceType = {
+  group: "batch",
+  version: "v1",
+  kind: "Job",
+  plural: "jobs",
+  namespaced: true,
+};
+
 const keyOfType = (apiVersion: string, kind: string) => `${apiVersion}/${kind}`;
 
 /** The kind of a manifest. @throws Error for a kind that no installation has */
 export function resourceTypeOf(object: KubeObject): ResourceType {
   types ??= new Map(
-    [...Object.values(core), RuntimeClassResource, ...definedResources()].map((type: ResourceType) => [
+    [...Object.values(core), RuntimeClassResource, JobResource, ...definedResources()].map((type: ResourceType) => [
       keyOfType(apiVersionOf(type), type.kind),
       type,
     ]),

@@ -38,7 +38,7 @@ export function agentManifests(inputs: InstallInputs): KubeObject[] {
 }
 
 /** The installation's labels and annotations, without touching what an object says itself. */
-function withCommonMetadata(object: KubeObject, inputs: InstallInputs): KubeObject {
+export function withCommonMetadata(object: KubeObject, inputs: InstallInputs): KubeObject {
   const own = object.metadata?.labels ?? {};
   const name = own[Labels.appName] ?? (object.kind ?? "").toLowerCase();
   return {

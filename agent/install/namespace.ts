@@ -38,10 +38,16 @@ export function clusterIDManifest(inputs: InstallInputs): ConfigMap {
 }
 
 export function serviceAccountManifests(inputs: InstallInputs): ServiceAccount[] {
-  const account = (name: string, component: string): ServiceAccount => ({
+  return [
+    serviceAccountManifest(inputs, InstallNames.controller, "controller-manager"),
+    serviceAccountManifest(inputs, InstallNames.fabric, "fabric"),
+  ];
+}
+
+export function serviceAccountManifest(inputs: InstallInputs, name: string, component: string): ServiceAccount {
+  return {
     apiVersion: "v1",
     kind: "ServiceAccount",
     metadata: { name, namespace: inputs.namespace, labels: labelsOf(inputs, component) },
-  });
-  return [account(InstallNames.controller, "controller-manager"), account(InstallNames.fabric, "fabric")];
+  };
 }

@@ -13,13 +13,17 @@ const RBAC_VERSION = "rbac.authorization.k8s.io/v1";
 export function clusterRoleManifests(inputs: InstallInputs): ClusterRole[] {
   const roles: AgentRole[] = Object.values(AGENT_ROLES);
   return roles
-    .filter(({ kind }) => kind === "ClusterRole")
-    .map(({ name, label, component, rules }) => ({
-      apiVersion: RBAC_VERSION,
-      kind: "ClusterRole",
-      metadata: { name, labels: labelsOf(inputs, label, component) },
-      rules: policyRules(rules),
-    }));
+    .filter(({ kind, isOfHook }) => kind === "ClusterRole" && !isOfHook)
+    .map((role) => clusterRoleManifest(inputs, role));
+}
+
+export function clusterRoleManifest(inputs: InstallInputs, { name, label, component, rules }: AgentRole): ClusterRole {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "ClusterRole",
+    metadata: { name, labels: labelsOf(inputs, label, component) },
+    rules: policyRules(rules),
+  };
 }
 
 /** What a peering user may read in the agent's own namespace. */
@@ -34,13 +38,8 @@ export function peeringUserRoleManifest(inputs: InstallInputs): Role {
 }
 
 export function clusterRoleBindingManifests(inputs: InstallInputs): ClusterRoleBinding[] {
-  const binding = (name: string, role: string, account: string, short: string): ClusterRoleBinding => ({
-    apiVersion: RBAC_VERSION,
-    kind: "ClusterRoleBinding",
-    metadata: { name, labels: labelsOf(inputs, short) },
-    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
-    subjects: [{ kind: "ServiceAccount", name: account, namespace: inputs.namespace }],
-  });
+  const binding = (name: string, role: string, account: string, short: string): ClusterRoleBinding =>
+    clusterRoleBindingManifest(inputs, { name, role, account, short });
   const { controller, fabric } = InstallNames;
   return [
     binding(controller, controller, controller, "controller-manager"),
@@ -48,4 +47,17 @@ export function clusterRoleBindingManifests(inputs: InstallInputs): ClusterRoleB
     binding(`${controller}-replication`, Names.remoteControlPlaneRole, controller, "controller-manager"),
     binding(fabric, fabric, fabric, "fabric"),
   ];
+}
+
+export function clusterRoleBindingManifest(
+  inputs: InstallInputs,
+  { name, role, account, short }: { name: string; role: string; account: string; short: string },
+): ClusterRoleBinding {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "ClusterRoleBinding",
+    metadata: { name, labels: labelsOf(inputs, short) },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: role },
+    subjects: [{ kind: "ServiceAccount", name: account, namespace: inputs.namespace }],
+  };
 }

@@ -139,7 +139,8 @@ function fabricContainer(inputs: InstallInputs): Container {
   };
 }
 
-function podBasics(inputs: InstallInputs, serviceAccountName: string): Omit<PodSpec, "containers"> {
+/** What all pods of an installation have in common. */
+export function podBasics(inputs: InstallInputs, serviceAccountName: string): Omit<PodSpec, "containers"> {
   return {
     serviceAccountName,
     terminationGracePeriodSeconds: 10,

@@ -1,5 +1,5 @@
 import { crds } from "../../agent/api/crd.js";
-import { agentManifests, resourceTypeOf } from "../../agent/install/index.js";
+import { agentManifests, resourceTypeOf, uninstallGuardManifests } from "../../agent/install/index.js";
 import { describeObject, type KubeObject } from "../../agent/runtime/index.js";
 import { yamlOf } from "../../provider/functions/rendering/manifest.js";
 import { installInputs } from "../../provider/resources/agent/install-inputs.js";
@@ -41,10 +41,11 @@ function alternativeOf(value: ChartValue): Alternative[] {
   return inputs ? [{ value, documents: documents(inputs) }] : [];
 }
 
-/** Everything but what Helm brings itself: the namespace, and CRDs, which have a folder of their own. */
+/** Everything but what Helm brings itself: the namespace, and CRDs, which have a folder of their own. And the hooks, which it alone has. */
 function documents(inputs: AgentInputs): Map<string, KubeObject> {
   const { podCIDRs = [], serviceCIDR = "", apiServerAddress = "" } = inputs;
-  const objects = agentManifests(installInputs(inputs, { podCIDRs, serviceCIDR, apiServerAddress }));
+  const installation = installInputs(inputs, { podCIDRs, serviceCIDR, apiServerAddress });
+  const objects = [...agentManifests(installation), ...uninstallGuardManifests(installation)];
   const own = objects.filter(({ kind }) => kind !== "Namespace" && kind !== "CustomResourceDefinition");
   return new Map(own.map((object) => [nameOf(object), withoutUndefined(object)]));
 }

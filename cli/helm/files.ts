@@ -62,8 +62,9 @@ Gateways and the fabric change the network of nodes. Where pod security is enfor
 
     kubectl label namespace {{ .Release.Namespace }} pod-security.kubernetes.io/enforce=privileged
 
-Before the release is uninstalled, end the peerings: what they consist of would stay behind in both clusters.
+Before the release is uninstalled, end the peerings: what they consist of would stay behind in both clusters. "helm uninstall" refuses while there are any.
 
     kubectl get foreignclusters
+    kubectl logs -n {{ .Release.Namespace }} job/liqo-uninstall-guard
 `;
 }

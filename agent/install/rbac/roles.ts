@@ -12,6 +12,7 @@ import { CONTROLLER_PROCESS_RULES } from "./controller.js";
 import { FABRIC_RULES, GATEWAY_RULES, NETWORK_CONTROLLER_RULES } from "./network.js";
 import { OFFLOADING_CONTROLLER_RULES, STORAGE_NAMESPACE_RULES, WEBHOOK_RULES } from "./offloading.js";
 import type { ReasonedRule } from "./rule.js";
+import { UNINSTALL_GUARD_RULES } from "./uninstall-guard.js";
 import {
   SERVING_CERTIFICATE_APPROVER_RULES,
   VIRTUAL_KUBELET_LOCAL_RULES,
@@ -29,6 +30,8 @@ export interface AgentRole {
   /** Who holds it, and where. */
   heldBy: string;
   rules: readonly ReasonedRule[];
+  /** Of the Helm chart's hooks: no part of what runs. */
+  isOfHook?: true;
 }
 
 /** Every ClusterRole, with the Role of peering users in the agent's namespace and the controller's in that for storage. */
@@ -121,5 +124,14 @@ export const AGENT_ROLES = {
     component: "peering-user",
     heldBy: "a peering user, in the agent's namespace",
     rules: PEERING_USER_LIQO_NS_RULES,
+  },
+  uninstallGuard: {
+    kind: "ClusterRole",
+    name: InstallNames.uninstallGuard,
+    label: "uninstall-guard",
+    component: "uninstall-guard",
+    heldBy: "the Helm chart's hook before `helm uninstall`, while that runs; other installations do not have it",
+    rules: UNINSTALL_GUARD_RULES,
+    isOfHook: true,
   },
 } as const satisfies Record<string, AgentRole>;

@@ -5,6 +5,7 @@ import type { InstallInputs } from "../../../agent/install/inputs.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { agentManifests } from "../../../agent/install/manifests.js";
 import { InstallNames } from "../../../agent/install/names.js";
+import { refuseWhilePeered } from "../../../agent/install/remaining-peerings.js";
 import {
   CertificateSigningRequestResource,
   ClusterRoleBindingResource,
@@ -16,7 +17,6 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import { describeObject, keyOf, type KubeObject, type ResourceType } from "../../../agent/runtime/resource-type.js";
 import { forEachParallel } from "./parallel.js";
-import { remainingPeerings } from "./peerings.js";
 import { holdsData } from "./storage-namespace.js";
 import { pause, waitForObjects, type WaitContext } from "./waiting.js";
 
@@ -37,7 +37,11 @@ export interface UninstallContext extends WaitContext {
  * @throws Error naming what still uses the agent, unless forced
  */
 export async function uninstall(context: UninstallContext, inputs: InstallInputs, force: boolean): Promise<void> {
-  if (!force) await refuseWhilePeered(context, inputs.clusterId);
+  if (!force) {
+    const deadline = Math.min(Date.now() + PEERINGS_GRACE_MS, context.deadline - 1_000);
+    const remedy = "set forceDelete and run up before destroying";
+    await refuseWhilePeered({ ...context, deadline }, inputs.clusterId, remedy);
+  }
   const manifests = agentManifests(inputs);
   const ofKind = (...kinds: string[]) => manifests.filter(({ kind }) => kinds.includes(kind ?? ""));
   // Without them nothing can be refused any more by a controller that is about to go.
@@ -53,23 +57,6 @@ export async function uninstall(context: UninstallContext, inputs: InstallInputs
   await remove(context, rest);
   await removeRuntimeObjects(context, inputs.namespace);
   await Promise.all([removeNamespace(context, inputs.namespace), removeStorageNamespace(context)]);
-}
-
-async function refuseWhilePeered(context: UninstallContext, clusterId: string): Promise<void> {
-  const end = Math.min(Date.now() + PEERINGS_GRACE_MS, context.deadline - 1_000);
-  for (let wait = 100; ; wait = Math.min(wait * 2, 1_000)) {
-    const remaining = await remainingPeerings(context.client, context.signal);
-    if (remaining.length === 0) return;
-    if (Date.now() > end) {
-      const named =
-        remaining.slice(0, 5).join(", ") + (remaining.length > 5 ? ` and ${remaining.length - 5} more` : "");
-      throw new Error(
-        `cluster ${context.client.cluster}: the agent ${clusterId} is still in use by ${named}: end its peerings and offloaded namespaces first, or set forceDelete and run up before destroying`,
-      );
-    }
-    context.status(`waiting for peerings to end: ${remaining[0] ?? ""}`);
-    await pause(wait, context.signal);
-  }
 }
 
 interface Found {

@@ -2,16 +2,20 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import type { Job } from "kubernetes-types/batch/v1";
 import { parse, parseAllDocuments } from "yaml";
 import { crds } from "../../../agent/api/crd.js";
-import { agentManifests } from "../../../agent/install/index.js";
+import { ConfigurationResource } from "../../../agent/api/index.js";
+import { agentManifests, resourceTypeOf } from "../../../agent/install/index.js";
 import type { KubeObject } from "../../../agent/runtime/index.js";
+import { buildAgentBundle } from "../../../scripts/build.js";
 import { helmChart } from "../../../cli/helm/chart.js";
 import { chartValues } from "../../../cli/helm/values.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { exec } from "../../support/exec.js";
 import { REPOSITORY } from "../../support/lab.js";
+import { startApiServer } from "../support/api-server.js";
 
 const REQUIRED = { clusterId: "one", podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
 
@@ -90,12 +94,14 @@ describe("the agent's Helm chart", function () {
     return JSON.parse(JSON.stringify(own)) as KubeObject[];
   }
 
+  const isHook = ({ metadata }: KubeObject): boolean => metadata?.annotations?.["helm.sh/hook"] !== undefined;
   const byName = (objects: KubeObject[]): Map<string, KubeObject> =>
     new Map(objects.map((object) => [`${object.kind} ${object.metadata?.name}`, object]));
 
   for (const [what, values] of Object.entries(VARIANTS)) {
     it(`renders what the Agent applies: ${what}`, async () => {
-      const [rendered, wanted] = [byName(await evaluate({ ...REQUIRED, ...values })), byName(applied(values))];
+      const all = await evaluate({ ...REQUIRED, ...values });
+      const [rendered, wanted] = [byName(all.filter((object) => !isHook(object))), byName(applied(values))];
       expect([...rendered.keys()].sort()).to.deep.equal([...wanted.keys()].sort());
       for (const [name, object] of wanted) expect(rendered.get(name), name).to.deep.equal(object);
     });
@@ -130,5 +136,59 @@ describe("the agent's Helm chart", function () {
 
   it("leaves no token of its making behind", () => {
     for (const [name, text] of files) expect(text, name).to.not.match(/value--|90000\d{4}/);
+  });
+
+  it("has hooks before an uninstallation, with an image, labels and rights of their own", async () => {
+    const values = {
+      ...REQUIRED,
+      image: "registry.example/agent:2",
+      imagePullSecrets: ["pull"],
+      labels: { team: "a" },
+    };
+    const hooks = byName((await evaluate(values)).filter(isHook));
+    const name = "liqo-uninstall-guard";
+    const kinds = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"].map((kind) => `${kind} ${name}`);
+    expect([...hooks.keys()]).to.have.members(kinds);
+    for (const { metadata } of hooks.values()) {
+      expect(metadata?.annotations).to.include({ "helm.sh/hook": "pre-delete" });
+      expect(metadata?.labels).to.include({ team: "a" });
+    }
+    const { spec } = hooks.get(`Job ${name}`) as Job;
+    expect(spec?.template.spec).to.deep.include({ imagePullSecrets: [{ name: "pull" }], serviceAccountName: name });
+    expect(spec?.template.spec?.containers[0]).to.include({ image: "registry.example/agent:2" });
+    expect(spec?.template.spec?.containers[0]?.args).to.deep.equal(["uninstall-guard", "--cluster-id=one"]);
+  });
+
+  it("refuses to be uninstalled while something of a peering is there, by the hook's own rights", async function () {
+    this.timeout(10 * 60_000);
+    const [server] = await Promise.all([startApiServer({ name: "one" }), buildAgentBundle()]);
+    try {
+      for (const object of (await evaluate(REQUIRED)).filter((one) => isHook(one) && one.kind?.startsWith("Cluster"))) {
+        await server.client.apply(resourceTypeOf(object), object, { fieldManager: "test" });
+      }
+      const kubeconfig = path.join(folder, "guard.kubeconfig");
+      const user = "system:serviceaccount:agents:liqo-uninstall-guard";
+      writeFileSync(kubeconfig, await server.kubeconfigFor(user), { mode: 0o600 });
+      const guard = () =>
+        exec(
+          process.execPath,
+          [path.join(REPOSITORY, "dist/agent/agent.cjs"), "uninstall-guard", "--cluster-id=one", "--grace-seconds=0"],
+          { env: { ...process.env, KUBECONFIG: kubeconfig }, allowFailure: true },
+        );
+      const free = await guard();
+      expect({ code: free.code, stderr: free.stderr }).to.deep.equal({ code: 0, stderr: "" });
+      const configuration = { name: "two", namespace: "default" };
+      await server.client.create(
+        ConfigurationResource,
+        ConfigurationResource.build({ metadata: configuration, spec: {} }),
+      );
+      const refused = await guard();
+      expect(refused.code).to.equal(1);
+      expect(refused.stderr)
+        .to.contain("cluster one: the agent one is still in use by Configuration default/two")
+        .and.to.contain("helm uninstall --no-hooks");
+    } finally {
+      await server.stop();
+    }
   });
 });
