@@ -42,7 +42,7 @@ const UNSETTLED_MS = 1_000;
 /** How soon a change is asked for again that the provider has refused: its quota may have room by then. */
 const REFUSED_RETRY_MS = 30_000;
 /** How long a change of status that nobody acts on waits for the next one, so that both are one write; longer while many pods start together. */
-const MINOR_CHANGE_MS = { usually: 1_000, inCrowd: 5_000 };
+const MINOR_CHANGE_MS = { usually: 1_000, inCrowd: 10_000 };
 /** So many pods with such changes are a crowd. */
 const CROWD = 10;
 /** After so long without anything to do for any pod, there is time for other things. */

@@ -22,8 +22,8 @@ export interface EventReflectorOptions {
   isBusy: () => boolean;
 }
 
-/** How long an event may wait for quieter times, and how often it asks. */
-const PATIENCE_MS = 10_000;
+/** How long an event may wait for quieter times, one that warns of something and any other, and how often it asks. */
+const PATIENCE_MS = { warning: 10_000, normal: 30_000 };
 const LOOK_MS = 500;
 
 interface Entry {
@@ -78,7 +78,8 @@ export class EventReflector {
     if (!entry) return;
     const event = entry.events.find(entry.pair.remote, name);
     if (!event) return this.removeCopy(namespace, name);
-    if (this.options.isBusy() && this.age(event) < PATIENCE_MS) return { requeueAfterMs: LOOK_MS };
+    const patienceMs = event.type === "Warning" ? PATIENCE_MS.warning : PATIENCE_MS.normal;
+    if (this.options.isBusy() && this.age(event) < patienceMs) return { requeueAfterMs: LOOK_MS };
     const kind = localKindOf(event.involvedObject);
     const object = kind && this.lookup(entry.pair, kind, event.involvedObject.name ?? "");
     if (!kind || !object) return;

@@ -25,12 +25,15 @@ import { hasEnded } from "../has-ended.js";
 import { unlessGone } from "../unless-gone.js";
 import { applyChanges, hasNewChanges } from "./changes.js";
 import { metadataPatch, podOf } from "./pod.js";
+import { Crowd } from "./crowd.js";
 import { QuotaRoom, userOf } from "./quota-room.js";
 
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
 const WORKERS = 20;
-/** How long a new Pod may be Pending before its ShadowPod says so. */
+/** How long a new Pod may be Pending before its ShadowPod says so, and run in a crowd before it does. */
 const STARTING_MS = 20_000;
+/** So many Pods made within so long are a crowd: that they run is told when it has come to rest, as nobody acts on it. */
+const CROWD = { pods: 10, milliseconds: 5_000 };
 const FAILED_CREATE = "FailedCreatePod";
 
 /**
@@ -46,6 +49,7 @@ export function shadowPodController(context: ControllerContext): Controller {
   const quotas = informers.for(QuotaResource);
   const room = new QuotaRoom(quotas, pods);
   const events = context.recorder("shadowpod-controller");
+  const lately = new Crowd(CROWD.pods, CROWD.milliseconds);
 
   async function reconcile(key: string): Promise<ReconcileResult | void> {
     const shadow = shadowPods.get(key);
@@ -63,6 +67,7 @@ export function shadowPodController(context: ControllerContext): Controller {
     const pod = podOf(shadow, configurationFor(shadow));
     const problem = config.resourceEnforcement ? room.take(shadow) : undefined;
     if (problem) return refuse(shadow, `the pod waits for room: ${problem}`);
+    lately.come();
     try {
       pods.observe(await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER }));
     } catch (error) {
@@ -125,6 +130,7 @@ export function shadowPodController(context: ControllerContext): Controller {
     const age = Date.now() - Date.parse(pod.metadata?.creationTimestamp ?? "");
     const isStarting = phase === "Pending" && known === "Unknown" && !reason;
     if (isStarting && age < STARTING_MS) return { requeueAfterMs: STARTING_MS };
+    if (phase === "Running" && age < STARTING_MS && lately.isThere) return { requeueAfterMs: CROWD.milliseconds };
     await writeStatus(shadow, { phase });
   }
 
