@@ -4,10 +4,8 @@ import {
   ConfigurationResource,
   GatewayClientResource,
   GatewayServerResource,
-  kubeconfigSecretName,
   Names,
   NamespaceOffloadingResource,
-  resourceSliceIdentityName,
   ResourceSliceResource,
   TenantResource,
   VirtualNodeResource,
@@ -19,16 +17,17 @@ import {
   NamespaceResource,
   RoleBindingResource,
   SecretResource,
+  type KubeClient,
   type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
-import { simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+import { startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
+import { identityOfSlice, identitySecret } from "./support/slice-identity.js";
 
-type Side = "consumer" | "provider";
 type Properties = Record<string, unknown>;
 
 /**
@@ -400,20 +399,13 @@ const CLUSTERS = /^(consumer|provider|cluster)$/;
 /** Real API servers with simulated agents: each input property when created, changed, replaced, refreshed and imported. */
 describe("every input property", function () {
   this.timeout(300_000);
-  const servers = {} as Record<Side, ApiServer>;
-  let agents: SimulatedAgents;
+  let servers: Record<Side, ApiServer>;
+  let simulated: SimulatedPair;
   let plugin: Plugin;
 
   before(async () => {
-    const controllers = ["certificatesigningrequest-signing-controller"];
-    [servers.consumer, servers.provider] = await Promise.all([
-      startApiServer({ name: "consumer" }),
-      startApiServer({ name: "provider", controllers }),
-    ]);
-    agents = await simulateAgents(
-      { id: "consumer", client: servers.consumer.client, podCIDR: "10.200.0.0/16" },
-      { id: "provider", client: servers.provider.client, podCIDR: "10.201.0.0/16" },
-    );
+    simulated = await startSimulatedPair({ signing: ["provider"], asContexts: true });
+    ({ servers } = simulated);
     for (const [side, type, name] of [
       ["provider", WgGatewayServerTemplateResource, "own-server"],
       ["consumer", WgGatewayClientTemplateResource, "own-client"],
@@ -428,16 +420,10 @@ describe("every input property", function () {
       }
     }
     plugin = await Plugin.start();
-    // Contexts are how an import names clusters.
-    process.env["KUBECONFIG"] = `${servers.consumer.kubeconfigPath}:${servers.provider.kubeconfigPath}`;
   });
-  const saved = process.env["KUBECONFIG"];
   after(async () => {
-    if (saved === undefined) delete process.env["KUBECONFIG"];
-    else process.env["KUBECONFIG"] = saved;
     await plugin?.stop();
-    await agents?.stop();
-    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await simulated?.stop();
   });
 
   it("has a row", () => {
@@ -468,7 +454,7 @@ describe("every input property", function () {
 
   for (const type of Object.keys(TABLE)) {
     it(`of ${type}: create, refresh without a change, diff of each property`, async () => {
-      if (type === "VirtualNode") await identityOfSlice(servers.consumer);
+      if (type === "VirtualNode") await prepareNode(servers.consumer.client);
       const kept = await plugin.create(type, inputsOf(type, "create"));
       made.push(kept);
       const refreshed = await plugin.refresh(kept);
@@ -557,7 +543,7 @@ describe("every input property", function () {
 
 /** The live object that a resource is about. */
 async function objectOf(
-  client: ApiServer["client"],
+  client: KubeClient,
   type: ResourceType,
   { id }: Kept,
 ): Promise<{ name: string; namespace?: string }> {
@@ -576,22 +562,8 @@ async function objectOf(
   return { name: chosen.metadata?.name ?? "", namespace: chosen.metadata?.namespace };
 }
 
-function identitySecret(slice: string): { name: string; namespace: string } {
-  return { name: kubeconfigSecretName(resourceSliceIdentityName(slice)), namespace: "liqo-tenant-provider" };
-}
-
-/** What the agent would have made of the accepted slice. */
-async function identityOfSlice({ client }: ApiServer): Promise<void> {
-  for (const slice of ["slice", "other"]) {
-    await client.apply(
-      SecretResource,
-      {
-        metadata: identitySecret(slice),
-        data: { kubeconfig: "eA==" },
-      },
-      { fieldManager: "test" },
-    );
-  }
+async function prepareNode(client: KubeClient): Promise<void> {
+  for (const slice of ["slice", "other"]) await identityOfSlice(client, slice);
   await client.apply(NamespaceResource, { metadata: { name: "bank" } }, { fieldManager: "test" });
 }
 

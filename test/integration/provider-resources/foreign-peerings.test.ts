@@ -27,9 +27,9 @@ import {
   waitForObject,
   type Peer,
 } from "../authentication/peering.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
 import { Plugin, type Kept } from "./support/plugin.js";
-import { simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+import { startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
 
 const MANAGER = { fieldManager: "liqoctl" };
 const PAIR = "consumer/provider";
@@ -46,29 +46,23 @@ const SUBJECTS = {
 /** Real API servers with simulated agents: peerings that others have made are imported as they are, and changed from then on. */
 describe("peerings made by others", function () {
   this.timeout(300_000);
-  const servers = {} as Record<"consumer" | "provider", ApiServer>;
+  let servers: Record<Side, ApiServer>;
   let consumer: Peer;
   let provider: Peer;
-  let agents: SimulatedAgents;
+  let simulated: SimulatedPair;
   let plugin: Plugin;
-  const saved = process.env["KUBECONFIG"];
 
   beforeEach(async () => {
-    [servers.consumer, servers.provider] = (await Promise.all(
-      (["consumer", "provider"] as const).map((name) => startApiServer({ name })),
-    )) as [ApiServer, ApiServer];
+    const podCIDRs = { consumer: "10.42.0.0/16", provider: "10.43.0.0/16" };
+    simulated = await startSimulatedPair({ podCIDRs, asContexts: true });
+    ({ servers } = simulated);
     consumer = { id: "consumer", client: servers.consumer.client };
     provider = { id: "provider", client: servers.provider.client };
-    agents = await simulateAgents({ ...consumer, podCIDR: "10.42.0.0/16" }, { ...provider, podCIDR: "10.43.0.0/16" });
-    process.env["KUBECONFIG"] = `${servers.consumer.kubeconfigPath}:${servers.provider.kubeconfigPath}`;
     plugin = await Plugin.start();
   });
   afterEach(async () => {
-    if (saved === undefined) delete process.env["KUBECONFIG"];
-    else process.env["KUBECONFIG"] = saved;
     await plugin?.stop();
-    await agents?.stop();
-    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await simulated?.stop();
   });
 
   /** Imports it, sees no change, and changes it: what was there is taken over, under its own name. */

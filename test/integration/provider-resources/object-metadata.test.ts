@@ -8,38 +8,28 @@ import {
   type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
 import { CheckError, Plugin } from "./support/plugin.js";
-import { simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+import { SIDES, startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
 
-const SIDES = ["consumer", "provider"] as const;
 const GLOBAL = { globalLabels: { team: "platform" }, globalAnnotations: { "example.com/ticket": "T 1" } };
 
 /** Real API servers with simulated agents: labels and annotations of the provider and of each resource, on whatever is created. */
 describe("labels and annotations for all created objects", function () {
   this.timeout(120_000);
-  let servers: Record<"consumer" | "provider", ApiServer>;
-  let agents: SimulatedAgents;
+  let servers: Record<Side, ApiServer>;
+  let simulated: SimulatedPair;
   let plugin: Plugin;
   let pair: Record<string, { kubeconfig: string }>;
 
   before(async () => {
-    const [consumer, provider] = await Promise.all(SIDES.map((name) => startApiServer({ name })));
-    servers = { consumer, provider } as typeof servers;
-    pair = {
-      consumer: { kubeconfig: servers.consumer.kubeconfigPath },
-      provider: { kubeconfig: servers.provider.kubeconfigPath },
-    };
-    agents = await simulateAgents(
-      { id: "consumer", client: servers.consumer.client, podCIDR: "10.200.0.0/16" },
-      { id: "provider", client: servers.provider.client, podCIDR: "10.201.0.0/16" },
-    );
+    simulated = await startSimulatedPair();
+    ({ servers, clusters: pair } = simulated);
     plugin = await Plugin.start(GLOBAL);
   });
   after(async () => {
     await plugin?.stop();
-    await agents?.stop();
-    await Promise.all(Object.values(servers ?? {}).map((server) => server.stop()));
+    await simulated?.stop();
   });
 
   /** Objects that the provider has written, by its field managers. */

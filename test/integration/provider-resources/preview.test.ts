@@ -8,9 +8,9 @@ import { policyRules } from "../../../agent/install/rbac/rule.js";
 import { DeploymentResource, KubeClient, RoleBindingResource, RoleResource } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { compareListings, listEverything } from "../../support/listing.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
 import { failureOf, Plugin } from "./support/plugin.js";
-import { simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+import { startSimulatedPair, WEST_AND_EAST, type SimulatedPair } from "./support/simulated-pair.js";
 import { UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
 
 const MANAGER = { fieldManager: "test" };
@@ -21,20 +21,15 @@ describe("previews", function () {
   this.timeout(120_000);
   let consumer: ApiServer;
   let provider: ApiServer;
-  let agents: SimulatedAgents;
+  let simulated: SimulatedPair;
   let plugin: Plugin;
 
   before(async () => {
-    [consumer, provider] = await Promise.all([startApiServer({ name: "west" }), startApiServer({ name: "east" })]);
-    agents = await simulateAgents(
-      { id: "consumer", client: consumer.client, podCIDR: "10.200.0.0/16" },
-      { id: "provider", client: provider.client, podCIDR: "10.200.0.0/16" },
-    );
+    const podCIDRs = { consumer: "10.200.0.0/16", provider: "10.200.0.0/16" };
+    simulated = await startSimulatedPair({ names: WEST_AND_EAST, podCIDRs });
+    ({ consumer, provider } = simulated.servers);
   });
-  after(async () => {
-    await agents?.stop();
-    await Promise.all([consumer?.stop(), provider?.stop()]);
-  });
+  after(() => simulated?.stop());
   beforeEach(async () => {
     plugin = await Plugin.start();
   });

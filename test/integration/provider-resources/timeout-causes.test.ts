@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { Labels, tenantNamespaceName } from "../../../agent/api/index.js";
 import { EventResource, NamespaceResource, PodResource, type ResourceType } from "../../../agent/runtime/index.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
 import { failureOf, Plugin } from "./support/plugin.js";
-import { setStatus, simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+import { setStatus } from "./support/simulated-agents.js";
+import { startSimulatedPair, WEST_AND_EAST, type SimulatedPair } from "./support/simulated-pair.js";
 
 const MANAGER = { fieldManager: "test" };
 const SECONDS = 8;
@@ -20,29 +21,23 @@ describe("a time-out", function () {
   this.timeout(120_000);
   let consumer: ApiServer;
   let provider: ApiServer;
-  let agents: SimulatedAgents;
+  let simulated: SimulatedPair;
   let plugin: Plugin;
 
   before(async () => {
-    [consumer, provider] = await Promise.all([startApiServer({ name: "west" }), startApiServer({ name: "east" })]);
-    agents = await simulateAgents(
-      { id: "consumer", client: consumer.client, podCIDR: "10.200.0.0/16" },
-      { id: "provider", client: provider.client, podCIDR: "10.201.0.0/16" },
-      { gatewaysRun: false },
-    );
+    simulated = await startSimulatedPair({ names: WEST_AND_EAST, gatewaysRun: false });
+    ({ consumer, provider } = simulated.servers);
     plugin = await Plugin.start();
   });
   after(async () => {
     await plugin?.stop();
-    await agents?.stop();
-    await Promise.all([consumer?.stop(), provider?.stop()]);
+    await simulated?.stop();
   });
 
   it("names an image that cannot be pulled, the pod's latest warning, and a quota that allows no pod, each with its cluster", async () => {
     await podThatWaits(provider, tenantNamespaceName("consumer"), "consumer");
     await podDenied(consumer, tenantNamespaceName("provider"), "provider");
-    const pair = { consumer: { kubeconfig: consumer.kubeconfig }, provider: { kubeconfig: provider.kubeconfig } };
-    const { message, partial } = await failureOf(plugin.create("NetworkLink", pair, SECONDS));
+    const { message, partial } = await failureOf(plugin.create("NetworkLink", { ...simulated.clusters }, SECONDS));
     expect(message).to.match(
       /cluster east: waited \d+ s in vain for .*pod gateway-0 is Pending, container gateway: ImagePullBackOff: no such image, last warning: FailedMount: no such volume/,
     );
