@@ -25,6 +25,9 @@ import { TunnelWatch } from "./tunnel-watch.js";
 /** Before anything is known of the cluster. */
 const NOTHING: GatewayObjects = { tunnels: [], internalNodes: [], nodes: [], ips: [], podAddresses: () => [] };
 
+/** A gateway's network is its own: that somebody else has undone something there is looked after rarely, as each look calls eight programs. */
+const RESYNC_MS = 60_000;
+
 /**
  * The gateway role: one end of the tunnel to one peer, in a network namespace of its own. No packet passes through this process:
  * it sets up WireGuard, links, routes and rules, checks the connection and reports. Of several replicas one serves; the others have all but
@@ -39,7 +42,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   signal.addEventListener("abort", () => ended.abort(), { once: true });
   let failure: string | undefined;
 
-  const loop = new LevelLoop({ apply: () => apply(), logger, wanted: () => wanted() });
+  const loop = new LevelLoop({ apply: () => apply(), logger, wanted: () => wanted(), resyncMs: RESYNC_MS });
   const sources = new GatewaySources(client, args, logger, () => loop.notice());
   const tunnel = tunnelState(args);
   const endpoints = args.mode === "client" ? new EndpointChooser(args.endpointAddresses, args.endpointPort) : undefined;

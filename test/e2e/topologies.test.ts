@@ -22,6 +22,7 @@ import {
 import { downClusters, type ClusterSpec } from "../clusters/index.js";
 import { until } from "../clusters/support/wait.js";
 import { exec } from "../support/exec.js";
+import { GatewayNetwork } from "../support/gateway-network.js";
 import { prepareLab, type Lab, type LabCluster } from "../support/lab.js";
 import { compareListings } from "../support/listing.js";
 import { nodeState } from "../support/node-state.js";
@@ -316,6 +317,35 @@ describe("topologies, CNIs and Service implementations", function () {
       ).to.deep.equal([]);
     });
 
+    it("drops, and counts, what a leaf gone bad sends to other leaves' pods, to the hub's nodes and Services, or in others' names", async () => {
+      const [atHub, atB] = await Promise.all([readyPods(hub, "default", 2), readyPods(b, "default", 1)]);
+      const [ofB] = await podTargets(hub, atB, b);
+      const isAllowed = atHub.map(({ status }) => status?.podIP ?? "");
+      const service = await hub.client.get(ServiceResource, { name: "kubernetes", namespace: "default" });
+      const isForeign = [
+        ofB?.host ?? "",
+        ...hub.cluster.nodes.map(({ address }) => address),
+        service?.spec?.clusterIP ?? "",
+      ];
+      const [bad, guard] = await Promise.all([
+        GatewayNetwork.of(a, hub.cluster.name),
+        GatewayNetwork.of(hub, a.cluster.name),
+      ]);
+      // Counts begin anew when rules are written, as they are when an address is lent: then it is sent once more.
+      await until("the hub's guard to count what was sent", 10_000, async () => {
+        const before = await guard.counters();
+        await bad.send(beyondPods(a), [...isAllowed, ...isForeign]);
+        await bad.send(ofB?.host ?? "", isAllowed);
+        const after = await guard.counters();
+        const more = (name: string): number => (after[name] ?? 0) - (before[name] ?? 0);
+        expect({ destinations: more("foreign-destination"), sources: more("foreign-source") }).to.deep.equal({
+          destinations: isForeign.length,
+          sources: isAllowed.length,
+        });
+        return true;
+      });
+    });
+
     it("follows a load balancer to another address, by a refresh and an update", async () => {
       await inNode(a, ["ip", "address", "delete", `${beside(a, 245)}/32`, "dev", "eth0"]);
       await lendGatewayAddress(a, 246);
@@ -478,6 +508,9 @@ async function lendGatewayAddress(leaf: LabCluster, last: number): Promise<void>
 async function inNode({ cluster }: LabCluster, command: readonly string[]): Promise<void> {
   await exec("nsenter", [`--net=/run/netns/${cluster.nodes[0]?.netns}`, ...command]);
 }
+
+/** An address among a cluster's pods' that none of them has. */
+const beyondPods = ({ cluster }: LabCluster): string => `${cluster.podCIDR.split(".").slice(0, 2).join(".")}.250.7`;
 
 async function configurationOf({ client }: LabCluster, peer: LabCluster) {
   const { items } = await client.list(ConfigurationResource);
