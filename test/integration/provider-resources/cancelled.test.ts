@@ -4,19 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
-import { kubeconfigSecretName, resourceSliceIdentityName } from "../../../agent/api/index.js";
-import { NamespaceResource, SecretResource } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { readEverything } from "../../support/listing.js";
 import { Random } from "../../soak/random.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import type { ApiServer } from "../support/api-server.js";
 import { startWriteProxy, type Write, type WritePhase, type WriteProxy } from "../support/write-proxy.js";
-import { endNamespaces } from "./support/namespace-ends.js";
 import { Plugin, type Kept } from "./support/plugin.js";
-import { simulateAgents, type SimulatedAgents } from "./support/simulated-agents.js";
+import { SIDES, startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
+import { identityOfSlice } from "./support/slice-identity.js";
 
-const SIDES = ["consumer", "provider"] as const;
-type Side = (typeof SIDES)[number];
 type Properties = Record<string, unknown>;
 
 /** Chooses the moments; another one tries others. */
@@ -67,19 +63,17 @@ const PAIRS = ["NetworkLink", "Authentication", "ResourceSlice"];
  */
 describe("a Cancel at random moments", function () {
   this.timeout(300_000);
-  const servers = {} as Record<Side, ApiServer>;
+  let servers: Record<Side, ApiServer>;
   const proxies: WriteProxy[] = [];
   const folder = mkdtempSync(join(os.tmpdir(), "liqo-cancelled-"));
   const kubeconfigs = {} as Record<Side, string>;
   let writes: Writes;
-  const ended = new AbortController();
-  let ends: Promise<void>[] = [];
-  let agents: SimulatedAgents;
+  let simulated: SimulatedPair;
 
   before(async () => {
     writes = new Writes();
-    const controllers = ["certificatesigningrequest-signing-controller"];
-    await Promise.all(SIDES.map(async (side) => (servers[side] = await startApiServer({ name: side, controllers }))));
+    simulated = await startSimulatedPair({ signing: SIDES, namespacesEnd: true });
+    ({ servers } = simulated);
     for (const side of SIDES) {
       const proxy = await startWriteProxy(servers[side], (write, phase) => writes.happens(write, phase));
       proxies.push(proxy);
@@ -88,18 +82,10 @@ describe("a Cancel at random moments", function () {
       for (const { cluster } of config.clusters) cluster.server = proxy.url;
       await writeFile(kubeconfigs[side], stringify(config), { mode: 0o600 });
     }
-    agents = await simulateAgents(
-      { id: "consumer", client: servers.consumer.client, podCIDR: "10.200.0.0/16" },
-      { id: "provider", client: servers.provider.client, podCIDR: "10.201.0.0/16" },
-    );
-    ends = SIDES.map((side) => endNamespaces(servers[side].client, ended.signal));
   });
   after(async () => {
-    ended.abort();
-    await Promise.all(ends);
-    await agents?.stop();
+    await simulated?.stop();
     await Promise.all(proxies.map((proxy) => proxy.stop()));
-    await Promise.all(SIDES.map((side) => servers[side]?.stop()));
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -144,7 +130,7 @@ describe("a Cancel at random moments", function () {
       const needed: Kept[] = [];
       for (const other of needs)
         needed.push(await run((plugin) => plugin.create(other, inputsOf(other, CASES[other]!.create))));
-      if (type === "VirtualNode") await identityOfSlice(servers.consumer);
+      if (type === "VirtualNode") await identityOfSlice(servers.consumer.client, "slice");
       const before = await objects();
       const news = inputsOf(type, create);
       const changed = inputsOf(type, update);
@@ -220,14 +206,4 @@ function momentsOf(count: number, random: Random): Moment[] {
   const phase = (): WritePhase => random.pick(["asked", "done"]);
   const some = Array.from({ length: MOMENTS_EACH }, () => ({ write: random.integer(1, count), phase: phase() }));
   return [{ write: 1, phase: "done" }, ...some];
-}
-
-/** What the agent would have made of an accepted slice. */
-async function identityOfSlice({ client }: ApiServer): Promise<void> {
-  const metadata = {
-    name: kubeconfigSecretName(resourceSliceIdentityName("slice")),
-    namespace: "liqo-tenant-provider",
-  };
-  await client.apply(NamespaceResource, { metadata: { name: metadata.namespace } }, { fieldManager: "test" });
-  await client.apply(SecretResource, { metadata, data: { kubeconfig: "eA==" } }, { fieldManager: "test" });
 }

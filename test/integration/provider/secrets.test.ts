@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
+import type { PulumiStack } from "../../support/pulumi.js";
 import { EngineLab, type Declared } from "./support/engine-lab.js";
 
 /** A user and a proxy that nothing uses: they are in the kubeconfig, and must be nowhere else. */
@@ -58,8 +59,7 @@ describe("secrets", function () {
     const note = ({ stdout, stderr }: { stdout: string; stderr: string }): void => void said.push(stdout, stderr);
     note(await stack.preview());
     note(await stack.up());
-    const shown = await stack.pulumi(["stack", "export", "--show-secrets", "--stack", "kept-secret"]);
-    const made = [...shown.stdout.matchAll(/client-key-data: ([\w+/=]+)/g)].map(([, key = ""]) => key);
+    const made = await keysIn(stack, "kept-secret");
     const secrets = [...new Set([...consumer.secrets, ...provider.secrets, ...made])];
     // Those given, and the key that was made for the user.
     expect(made.some((key) => !consumer.secrets.includes(key) && !provider.secrets.includes(key))).to.equal(true);
@@ -79,10 +79,73 @@ describe("secrets", function () {
     expect(files.some((file) => file.includes("history"))).to.equal(true);
     for (const file of files) without(readFileSync(file, "utf8"), secrets, path.basename(file));
   });
+
+  /** What Pulumi itself writes into its most verbose logs is its own: looked at is what the plugin contributes to them. */
+  it("are in nothing that the plugin adds to verbose logs: its own output, and its answers but where they are marked as secrets", async () => {
+    const [consumer, provider] = [distinctive("consumer"), distinctive("provider")];
+    const pair = { consumer: { kubeconfig: consumer.text }, provider: { kubeconfig: provider.text } };
+    const silent = { kubeconfig: distinctive("provider", "https://127.0.0.1:9").text };
+    const program: Record<string, Declared> = {
+      user: { type: "PeeringUser", properties: { cluster: pair.provider, consumerClusterId: "someone" } },
+      auth: { type: "Authentication", properties: pair },
+    };
+    const [output, calls] = [path.join(lab.folder, "plugin.log"), path.join(lab.folder, "grpc.json")];
+    const listened = await lab.listeningTo(output);
+    const verbose = { PULUMI_DEBUG_GRPC: calls, LOG_LEVEL: "trace" };
+    const stack = await listened.stack("verbose", program, verbose);
+    const secrets = [...consumer.secrets, ...provider.secrets];
+    const run = async (command: string, allowFailure = false): Promise<void> => {
+      const args = [command, "--yes", "--skip-preview", "--stack", "verbose", "-v=9", "--logtostderr", "--logflow"];
+      const { stdout } = await stack.pulumi(args, { timeoutMs: 300_000, allowFailure });
+      // The language's host prints the program as it was given.
+      const ofResources = stdout.split("\n").filter((line) => line.includes("liqo:index:"));
+      expect(ofResources).to.not.deep.equal([]);
+      without(ofResources.join("\n"), secrets, `what ${command} says of resources`);
+    };
+    await run("up");
+    secrets.push(...(await keysIn(stack, "verbose")));
+    await run("refresh");
+    const failing: Declared = { type: "NetworkLink", properties: { ...pair, provider: silent } };
+    await listened.write("verbose", { ...program, failing });
+    await run("up", true);
+    await run("destroy");
+    expect(readFileSync(output, "utf8"), "the port, at least").to.match(/^\d+/);
+    without(readFileSync(output, "utf8"), secrets, "the plugin's output");
+    const answers = answersIn(readFileSync(calls, "utf8"));
+    expect(answers.some((answer) => answer.includes(SECRET_MARK))).to.equal(true);
+    without(answers.map((answer) => JSON.stringify(unmarked(JSON.parse(answer)))).join("\n"), secrets, "an answer");
+  });
 });
+
+/** The private keys that a state has, given and made. */
+async function keysIn(stack: PulumiStack, name: string): Promise<string[]> {
+  const { stdout } = await stack.pulumi(["stack", "export", "--show-secrets", "--stack", name]);
+  return [...stdout.matchAll(/client-key-data: ([\w+/=]+)/g)].map(([, key = ""]) => key);
+}
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+/** By which a value is marked as a secret on its way. */
+const SECRET_MARK = "1b47061264138c4ac30d75fd1eb44270";
+
+/** What the plugin has answered, call by call, of a log of calls: results and errors. */
+function answersIn(log: string): string[] {
+  const calls = log
+    .split("\n")
+    .filter((line) => line.includes("/pulumirpc.ResourceProvider/"))
+    .map((line) => JSON.parse(line) as { response?: unknown; errors?: unknown });
+  expect(calls.length, "calls of the plugin in the log").to.be.greaterThan(5);
+  return calls.map(({ response, errors }) => JSON.stringify({ response, errors }));
+}
+
+/** A value without what is marked as a secret in it. */
+function unmarked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unmarked);
+  if (typeof value !== "object" || value === null) return value;
+  if (Object.values(value).includes(SECRET_MARK)) return "[secret]";
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, unmarked(inner)]));
 }
