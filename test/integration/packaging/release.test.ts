@@ -13,11 +13,21 @@ import { VERSION } from "../../../provider/version.js";
 import { archiveName, release } from "../../../scripts/release.js";
 import { pulumiFolder } from "../../clusters/index.js";
 import { architecture } from "../../clusters/components/catalog.js";
+import { hostProgram } from "../../languages/language-host.js";
 import { REPOSITORY } from "../../languages/toolchain.js";
 import { exec } from "../../support/exec.js";
 import { PulumiStack } from "../../support/pulumi.js";
+import { startApiServer } from "../support/api-server.js";
 
 const GOAL_MIB = 30;
+
+/** Starts a program as Pulumi's host for Node.js does, which is not here: by the command that the installed runtime brings for it. */
+const RUN_AS_LANGUAGE_HOST = `
+const { env, argv } = process;
+const options = ["monitor", "engine", "project", "stack", "parallel"].flatMap((name) => ["--" + name, env["PULUMI_" + name.toUpperCase()]]);
+argv.push(...options, ...(env.PULUMI_DRY_RUN === "true" ? ["--dry-run"] : []), "--pwd", __dirname, ".");
+require("@pulumi/pulumi/cmd/run");
+`;
 
 interface NpmManifest {
   version: string;
@@ -31,6 +41,16 @@ function namesIn(schema: unknown): Record<string, string[]> {
   return Object.fromEntries(
     ["types", "resources", "functions"].map((part) => [part, Object.keys(parts[part] ?? {}).sort()]),
   );
+}
+
+/** All files below a folder. */
+async function mebibytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map(async ({ parentPath, name }) => (await stat(path.join(parentPath, name))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0) / 2 ** 20;
 }
 
 /** What a release publishes, installed as its users do it, with the real CLI in a home of its own. */
@@ -89,10 +109,7 @@ describe("a release", function () {
 
   it(`is at most ${GOAL_MIB} MiB when it is installed and has run`, async () => {
     const names = await readdir(installed("by-hand"));
-    const sizes = await Promise.all(
-      names.map(async (name) => (await stat(path.join(installed("by-hand"), name))).size),
-    );
-    const mib = sizes.reduce((sum, size) => sum + size, 0) / 2 ** 20;
+    const mib = await mebibytes(installed("by-hand"));
     console.log(`      installed plugin: ${mib.toFixed(1)} MiB (goal: at most ${GOAL_MIB})`);
     expect(names).to.include("pulumi-resource-liqo");
     expect(mib).to.be.lessThanOrEqual(GOAL_MIB);
@@ -134,6 +151,43 @@ describe("a release", function () {
     expect(existsSync(path.join(modules, "pulumi-liqo/index.d.ts"))).to.equal(true);
     const help = await exec(path.join(modules, "pulumi-liqo", bin["pulumi-liqo"] ?? ""), ["--help"]);
     expect(help.stdout).to.contain("topology");
+  });
+
+  it("is installed by npm into an empty project, whose first preview gets the plugin and talks to a cluster", async function () {
+    this.timeout(10 * 60_000);
+    const cluster = await startApiServer({ name: "west", crds: false });
+    try {
+      const cli = await newHome("by-npm", { name: "by-npm", runtime: "nodejs" });
+      const project = path.join(folder, "by-npm");
+      await writeFile(path.join(project, "package.json"), JSON.stringify({ name: "by-npm", main: "index.js" }));
+      const ranges = { podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
+      const inputs = { clusterId: "west", cluster: { kubeconfig: cluster.kubeconfigPath }, ...ranges };
+      const program = `const liqo = require("pulumi-liqo");\nexports.id = new liqo.Agent("agent", ${JSON.stringify(inputs)}).clusterId;\n`;
+      await writeFile(path.join(project, "index.js"), program);
+      // The SDK's runtime as this repository has it: npm's cache has it, too.
+      const manifest = path.join(REPOSITORY, "node_modules/@pulumi/pulumi/package.json");
+      const { version } = JSON.parse(await readFile(manifest, "utf8")) as NpmManifest;
+      const packages = [path.join(files, `pulumi-liqo-${VERSION}.tgz`), `@pulumi/pulumi@${version}`];
+      const quiet = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
+      await exec("npm", ["install", ...quiet, ...packages], { cwd: project, timeoutMs: 5 * 60_000 });
+      await writeFile(path.join(project, "run.js"), RUN_AS_LANGUAGE_HOST);
+      const host = await hostProgram({ program: process.execPath, args: ["run.js"], cwd: project, env: process.env });
+      await cli.init();
+      const { stdout } = await cli
+        .pulumi(["preview", "--diff", "--stack", "test", "--client", host.address], { timeoutMs: 120_000 })
+        .finally(() => host.close());
+      expect(stdout).to.match(/\+ liqo:index:Agent: \(create\)/);
+      expect(existsSync(path.join(installed("by-npm"), "pulumi-resource-liqo"))).to.equal(true);
+      const parts = [path.join(project, "node_modules/pulumi-liqo"), installed("by-npm")];
+      const [ofPackage = 0, ofPlugin = 0] = await Promise.all(parts.map(mebibytes));
+      console.log(
+        `      npm package: ${ofPackage.toFixed(1)} MiB, with its plugin: ${(ofPackage + ofPlugin).toFixed(1)} MiB (goal: at most ${GOAL_MIB})`,
+      );
+      expect(ofPackage + ofPlugin).to.be.lessThanOrEqual(GOAL_MIB);
+      await exec("npx", ["--no-install", "pulumi-liqo", "--version"], { cwd: project });
+    } finally {
+      await cluster.stop();
+    }
   });
 
   it("lists the sums of its files", async () => {
