@@ -13,21 +13,24 @@ import { benchLinks } from "./links.js";
 import { benchMemory } from "./memory.js";
 import { benchNetwork } from "./network.js";
 import { benchPeerings } from "./peerings.js";
-import { benchPods } from "./pods.js";
+import { benchManyMorePods, benchPods } from "./pods.js";
 import { benchScalePods } from "./scale-pods.js";
+import { benchStreams } from "./streams.js";
 import { benchPulumi } from "./pulumi-commands.js";
 import { printTable, type Result } from "./result.js";
 import { benchScale } from "./scale.js";
 
-const CLUSTERS = [{ name: "bench-consumer" }, { name: "bench-provider" }];
+const CONSUMER = { name: "bench-consumer" };
+const PROVIDER = { name: "bench-provider" };
 const NAMESPACE = "bench";
 
 /** What is measured between two joined clusters. */
-type Part = "pulumi" | "footprint" | "network" | "pods";
+type Part = "pulumi" | "footprint" | "network" | "pods" | "streams" | "many-pods";
 
 /** What can be measured by itself, each on clusters of its own: `npm run bench -- NAME…`. */
 const BENCHES: Record<string, () => Promise<Result[]>> = {
-  peering: () => benchPeering(["pulumi", "footprint", "network", "pods"]),
+  peering: () => benchPeering(["pulumi", "footprint", "network", "pods", "streams"]),
+  "many-pods": () => benchPeering(["many-pods"], 2),
   links: benchLinks,
   peerings: benchPeerings,
   "scale-pods": () => benchScalePods(),
@@ -39,7 +42,10 @@ const PARTS: Record<string, () => Promise<Result[]>> = {
   footprint: () => benchPeering(["footprint"]),
   network: () => benchPeering(["network"]),
   pods: () => benchPeering(["pods"]),
+  streams: () => benchPeering(["streams"]),
 };
+
+const OF_PODS = { pods: benchPods, streams: benchStreams, "many-pods": benchManyMorePods };
 
 /** `npm run bench`: measures, prints the figures beside their goals and, when all was measured, writes results.json. Goals that are missed do not fail it. */
 async function main(names: readonly string[]): Promise<void> {
@@ -55,10 +61,11 @@ async function main(names: readonly string[]): Promise<void> {
 }
 
 /** Two clusters, joined: commands of Pulumi, the agents' footprint, the data path, and pods on the virtual node. */
-async function benchPeering(parts: readonly Part[]): Promise<Result[]> {
+async function benchPeering(parts: readonly Part[], providerNodes = 1): Promise<Result[]> {
   const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-bench-"));
-  const results = [await benchClusters(CLUSTERS)];
-  const lab = await prepareLab(CLUSTERS);
+  const specs = [CONSUMER, { ...PROVIDER, nodes: providerNodes }];
+  const results = providerNodes === 1 ? [await benchClusters(specs)] : [];
+  const lab = await prepareLab(specs);
   const [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
   const stack = (project: string, config: Record<string, string>): PulumiStack =>
     new PulumiStack({
@@ -87,12 +94,12 @@ async function benchPeering(parts: readonly Part[]): Promise<Result[]> {
       results.push(...(await benchMemory(consumer, provider)));
       results.push(...(await benchFootprint(consumer, provider)));
     }
-    if (parts.includes("network"))
-      results.push(...(await benchNetwork(consumer, provider, NAMESPACE, "bench-provider")));
-    if (parts.includes("pods")) results.push(...(await benchPods(consumer, provider, NAMESPACE, "bench-provider")));
+    if (parts.includes("network")) results.push(...(await benchNetwork(consumer, provider, NAMESPACE, PROVIDER.name)));
+    for (const [part, measure] of Object.entries(OF_PODS))
+      if (parts.includes(part as Part)) results.push(...(await measure(consumer, provider, NAMESPACE, PROVIDER.name)));
   } finally {
     for (const each of [empty, agents, peering]) await each.remove();
-    await downClusters(CLUSTERS.map(({ name }) => name));
+    await downClusters(specs.map(({ name }) => name));
     rmSync(stateFolder, { recursive: true, force: true });
   }
   return results;
