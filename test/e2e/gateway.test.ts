@@ -7,12 +7,14 @@ import {
   ConfigurationResource,
   ConnectionResource,
   FirewallConfigurationResource,
+  GatewayServerResource,
   Labels,
   PublicKeyResource,
   RouteConfigurationResource,
   RuleCategory,
   type Connection,
   type FirewallConfiguration,
+  type GatewayServer,
   type HostCondition,
   type RouteConfiguration,
 } from "../../agent/api/index.js";
@@ -40,6 +42,8 @@ const CLUSTERS = [
   { name: "gateway-b", ...RANGES },
 ];
 const NODE_PORT = 30_777;
+/** What the server listens at after a change. */
+const SERVER_PORT = 51_999;
 /** What the web pods have to be fetched: none takes room. */
 const FILES = { big: 2 ** 30, medium: 2 ** 27 };
 /** Goals, printed beside what was measured: the machine may be busy with other things. */
@@ -228,10 +232,15 @@ describe("the gateways of a link", function () {
     await untilAnswer();
   });
 
-  it("follow the server to another node port, in place", async () => {
+  it("follow the server to another node port and to another port of its own, in place", async () => {
+    const before = await theServer(provider);
     await stack.setConfig("nodePort", String(NODE_PORT + 1));
+    await stack.setConfig("port", String(SERVER_PORT));
     await stack.up();
     expect(await ask(5)).to.equal("served by web");
+    expect((await theServer(provider)).metadata.uid).to.equal(before.metadata.uid);
+    const { spec } = await activePod(provider);
+    expect(spec?.containers[0]?.args).to.include(`--listen-port=${SERVER_PORT}`);
     const { status } = await connection(consumer, ({ status }) => status?.value === "Connected");
     expect(status?.endpoint).to.match(new RegExp(`:${NODE_PORT + 1}$`));
   });
@@ -505,6 +514,12 @@ async function message(lab: LabCluster, pattern: RegExp): Promise<void> {
 }
 
 /** The gateway that serves: the only one with the label. */
+async function theServer({ client }: LabCluster): Promise<GatewayServer> {
+  const { items } = await client.list(GatewayServerResource);
+  expect(items).to.have.length(1);
+  return items[0]!;
+}
+
 function activePod(lab: LabCluster): Promise<Pod> {
   const options = { labelSelector: `${Labels.gatewayActive}=true`, timeoutMs: 30_000, what: "one active gateway" };
   return waitFor(lab.client, PodResource, options, (pods) => {
