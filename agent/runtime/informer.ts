@@ -1,5 +1,5 @@
 import { Backoff, delay } from "./backoff.js";
-import type { KubeClient } from "./kube-client.js";
+import type { KubeClient, KubeList } from "./kube-client.js";
 import { KubeError, isGone, messageOf } from "./kube-error.js";
 import type { Logger } from "./logger.js";
 import { keyOf, type KubeObject, type ResourceType } from "./resource-type.js";
@@ -17,6 +17,9 @@ export interface InformerOptions<T> {
   /** Called when listing or watching fails, with the failure; a retry follows by itself. */
   onError?: (error: unknown) => void;
 }
+
+/** So many objects are taken from a list at a time: the text of all of them at once would stay the largest thing that the process ever held. */
+const PAGE_SIZE = 500;
 
 /** Far more removals than can happen while one answer is on its way. */
 const REMEMBERED_REMOVALS = 500;
@@ -125,7 +128,7 @@ export class Informer<T extends KubeObject> {
     if (present && versionOf(present) >= versionOf(object)) return;
     // The watch may tell of the object's end before the answer to the write is read: it must not come back to life.
     if (this.removedUids.has(object.metadata?.uid ?? "")) return;
-    this.store(object);
+    this.store(this.trimmed(object));
   }
 
   private async run(signal: AbortSignal): Promise<void> {
@@ -150,16 +153,37 @@ export class Informer<T extends KubeObject> {
   }
 
   private async relist(signal: AbortSignal): Promise<string> {
-    const { namespace, labelSelector, fieldSelector } = this.options;
-    const list = await this.client.list(this.type, { namespace, labelSelector, fieldSelector, signal });
-    const present = new Set(list.items.map(keyOf));
-    for (const object of list.items) this.store(object);
+    const { items, metadata } = await this.fetchAll(signal);
+    const present = new Set(items.map(keyOf));
+    for (const object of items) this.store(object);
     // What a write of ours has returned since the list was made is not in it, and the watch is yet to tell of it.
-    const isOlder = (object: T): boolean => versionOf(object) <= versionOf(list);
+    const isOlder = (object: T): boolean => versionOf(object) <= versionOf({ metadata });
     for (const [key, object] of [...this.objects]) if (!present.has(key) && isOlder(object)) this.remove(key);
     this.synced = true;
     for (const resolve of this.syncWaiters.splice(0)) resolve();
-    return list.metadata.resourceVersion ?? "0";
+    return metadata.resourceVersion ?? "0";
+  }
+
+  /** All objects as of one moment, each already without what is not kept. */
+  private async fetchAll(signal: AbortSignal): Promise<KubeList<T>> {
+    try {
+      return await this.fetchPages(PAGE_SIZE, signal);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      // Between two pages the server has forgotten the first one's moment.
+      return this.fetchPages(0, signal);
+    }
+  }
+
+  private async fetchPages(pageSize: number, signal: AbortSignal): Promise<KubeList<T>> {
+    const { namespace, labelSelector, fieldSelector } = this.options;
+    const all: KubeList<T> = { metadata: {}, items: [] };
+    const pages = this.client.pages(this.type, pageSize, { namespace, labelSelector, fieldSelector, signal });
+    for await (const { metadata, items } of pages) {
+      all.metadata = metadata;
+      for (const object of items) all.items.push(this.trimmed(object));
+    }
+    return all;
   }
 
   /** Follows changes until an error; a watch that merely ends is resumed where it stood. */
@@ -192,15 +216,18 @@ export class Informer<T extends KubeObject> {
         resourceVersion = event.object.metadata?.resourceVersion ?? resourceVersion;
         if (event.type === "BOOKMARK") continue;
         if (event.type === "DELETED") this.remove(keyOf(event.object), event.object);
-        else this.store(event.object);
+        else this.store(this.trimmed(event.object));
       }
       if (Date.now() - started < 1_000) await delay(1_000, signal);
     }
   }
 
-  private store(received: T): void {
+  private trimmed(received: T): T {
     if (received.metadata) delete received.metadata.managedFields;
-    const object = this.options.trim ? this.options.trim(received) : received;
+    return this.options.trim ? this.options.trim(received) : received;
+  }
+
+  private store(object: T): void {
     const key = keyOf(object);
     const old = this.objects.get(key);
     if (old && old.metadata?.uid === object.metadata?.uid && versionOf(old) >= versionOf(object)) return;

@@ -111,8 +111,33 @@ export class KubeClient {
     }
   }
 
-  async list<T extends KubeObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<KubeList<T>> {
-    const path = withQuery(collectionPath(type, options.namespace), selectors(options));
+  list<T extends KubeObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<KubeList<T>> {
+    return this.listPage(type, options, {});
+  }
+
+  /**
+   * The same list in parts of at most `limit` objects (0: in one), all as of the first one's resourceVersion. Throws a KubeError of code 410 when the server has
+   * forgotten that version before the last part is asked for.
+   */
+  async *pages<T extends KubeObject>(
+    type: ResourceType<T>,
+    limit: number,
+    options: ListOptions = {},
+  ): AsyncGenerator<KubeList<T>, void> {
+    let next: string | undefined;
+    do {
+      const page = await this.listPage(type, options, { limit: String(limit), continue: next });
+      next = page.metadata.continue;
+      yield page;
+    } while (next);
+  }
+
+  private async listPage<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: ListOptions,
+    part: { limit?: string; continue?: string },
+  ): Promise<KubeList<T>> {
+    const path = withQuery(collectionPath(type, options.namespace), { ...selectors(options), ...part });
     const list = await this.json<KubeList<T>>("GET", path, {
       subject: `the list of ${type.plural}`,
       signal: options.signal,

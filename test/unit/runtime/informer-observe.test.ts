@@ -11,7 +11,9 @@ const object = (uid: string, resourceVersion: string): ConfigMap => ({
 function clientWith(events: WatchEvent<ConfigMap>[]): KubeClient {
   return {
     cluster: "test",
-    list: () => Promise.resolve({ metadata: { resourceVersion: "1" }, items: [object("first", "1")] }),
+    pages: async function* () {
+      yield await Promise.resolve({ metadata: { resourceVersion: "1" }, items: [object("first", "1")] });
+    },
     watch: async function* (_type: unknown, { signal }: { signal: AbortSignal }) {
       yield* events;
       if (!signal.aborted) await once(signal, "abort");

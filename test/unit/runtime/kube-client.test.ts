@@ -204,6 +204,40 @@ describe("runtime: Informer", () => {
     );
   });
 
+  for (const forgets of [false, true]) {
+    it(`takes a long list page by page${forgets ? ", and at once when the server forgets the first page's moment" : ""}`, async () => {
+      const asked: string[] = [];
+      const page = (names: string[], next?: string): object => ({
+        metadata: { resourceVersion: "7", continue: next },
+        items: names.map((name) => ({ metadata: { name, uid: name, resourceVersion: "1", managedFields: [{}] } })),
+      });
+      await withServer(
+        (request, response) => {
+          const { searchParams } = new URL(request.url ?? "", "http://server");
+          if (searchParams.has("watch")) return void response.writeHead(200).flushHeaders();
+          const [limit, next] = [searchParams.get("limit"), searchParams.get("continue")];
+          asked.push(`${limit} from ${next ?? "the start"}`);
+          if (limit === "0") return json(response, 200, page(["a", "b", "c"]));
+          if (!next) return json(response, 200, page(["a", "b"], "there"));
+          const expired = { kind: "Status", code: 410, reason: "Expired", message: "too old" };
+          return forgets ? json(response, 410, expired) : json(response, 200, page(["c"]));
+        },
+        async (client) => {
+          const informer = new Informer(client, NodeResource, { fieldSelector: "spec.x=y" });
+          const added: boolean[] = [];
+          informer.onEvent(() => added.push(informer.hasSynced));
+          await informer.start().waitForSync(2_000);
+          expect(informer.list().map(({ metadata }) => metadata?.name)).to.deep.equal(["a", "b", "c"]);
+          expect(informer.list().some(({ metadata }) => metadata?.managedFields)).to.equal(false);
+          expect(added).to.deep.equal([false, false, false]);
+          await informer.stop();
+        },
+      );
+      const whole = forgets ? ["0 from the start"] : [];
+      expect(asked).to.deep.equal(["500 from the start", "500 from there", ...whole]);
+    });
+  }
+
   it("does not let an older copy replace a newer one", async () => {
     await withServer(
       (request, response) => {
