@@ -1,0 +1,39 @@
+import { expect } from "chai";
+import { ConfigurationResource, GatewayClientResource, GatewayServerResource } from "../../../agent/api/index.js";
+import type { ResourceType } from "../../../agent/runtime/index.js";
+import { Plugin } from "./support/plugin.js";
+import { SIDES, startSimulatedPair, type SimulatedPair } from "./support/simulated-pair.js";
+
+/** Real API servers with simulated agents: NetworkLinks of both directions that are made, and deleted, at the same moment. */
+describe("network links of both directions at once", function () {
+  this.timeout(120_000);
+  let simulated: SimulatedPair;
+  let plugin: Plugin;
+
+  before(async () => {
+    simulated = await startSimulatedPair({ namespacesEnd: true });
+    plugin = await Plugin.start();
+  });
+  after(async () => {
+    await plugin?.stop();
+    await simulated?.stop();
+  });
+
+  const count = (type: ResourceType): Promise<number[]> =>
+    Promise.all(SIDES.map(async (side) => (await simulated.servers[side].client.list(type)).items.length));
+
+  it("agree on one pair of gateways, and leave nothing", async () => {
+    const { consumer, provider } = simulated.clusters;
+    const links = await Promise.all([
+      plugin.create("NetworkLink", { consumer, provider }),
+      plugin.create("NetworkLink", { consumer: provider, provider: consumer }),
+    ]);
+    const servers = await count(GatewayServerResource);
+    expect([...servers].sort(), "gateway servers").to.deep.equal([0, 1]);
+    expect(await count(GatewayClientResource), "gateway clients").to.deep.equal(servers.map((some) => 1 - some));
+    await Promise.all(links.map((link) => plugin.delete(link)));
+    for (const type of [ConfigurationResource, GatewayServerResource, GatewayClientResource] as ResourceType[]) {
+      expect(await count(type), type.plural).to.deep.equal([0, 0]);
+    }
+  });
+});
