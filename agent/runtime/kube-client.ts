@@ -66,7 +66,7 @@ export interface KubeClientOptions {
 const MERGE_PATCH = "application/merge-patch+json";
 const JSON_PATCH = "application/json-patch+json";
 const APPLY_PATCH = "application/apply-patch+yaml";
-/** How long a server may say that it is too busy (429) before that is an error; waits between tries follow its Retry-After. */
+/** How long a server may say that it cannot take a request right now before that is an error; waits between tries follow its Retry-After. */
 const BUSY_DEADLINE_MS = 20_000;
 /** A watch whose connection carries nothing for this long is taken as dead (bookmarks come about every minute). */
 const WATCH_IDLE_MS = 150_000;
@@ -341,8 +341,9 @@ export class KubeClient {
       });
       if ((response.statusCode ?? 0) < 300) return JSON.parse(await readText(response)) as T;
       const error = await this.failure(response, options.subject);
-      if (!isBusy(error) || options.signal?.aborted || Date.now() > deadline) throw error;
-      // Not processed: the server is busy, or has only just begun to serve this kind.
+      const isPassing = isBusy(error) || isWebhookStarting(error);
+      if (!isPassing || options.signal?.aborted || Date.now() > deadline) throw error;
+      // Not processed: the server is busy, has only just begun to serve this kind, or its webhook has.
       const seconds = Number(response.headers["retry-after"] ?? 1);
       await delay(Math.min(Math.max(seconds, 0.2), 3) * 1000 * (0.5 + Math.random() / 2), options.signal);
     }
@@ -366,6 +367,13 @@ export class KubeClient {
 /** 429 is also the answer to an eviction that a disruption budget forbids: whoever evicts must know that at once. */
 function isBusy({ code, status }: KubeError): boolean {
   return code === 429 && !status?.details?.causes?.some(({ reason }) => reason === "DisruptionBudget");
+}
+
+/** The process that is to admit the write is on its way up, or to another node: nobody has looked at the write. */
+function isWebhookStarting({ code, status }: KubeError): boolean {
+  return (
+    code === 500 && /failed calling webhook.*(no endpoints available|connection refused)/s.test(status?.message ?? "")
+  );
 }
 
 /** What server-side apply takes: any part of the object. */

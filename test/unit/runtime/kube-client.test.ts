@@ -94,18 +94,43 @@ describe("runtime: KubeClient", () => {
     );
   });
 
-  it("tries again when the server says that it is too busy", async () => {
+  const passing = {
+    "is too busy": { message: "storage is (re)initializing", code: 429 },
+    "has nobody to admit it yet": {
+      message: 'Internal error occurred: failed calling webhook "a.b": no endpoints available for service "webhook"',
+      code: 500,
+    },
+  };
+  for (const [state, status] of Object.entries(passing))
+    it(`tries again when the server says that it ${state}`, async () => {
+      let calls = 0;
+      await withServer(
+        (_request, response) => {
+          calls += 1;
+          if (calls > 1) return json(response, 200, { metadata: { name: "n" } });
+          response.setHeader("retry-after", "0.2");
+          json(response, status.code, { kind: "Status", ...status });
+        },
+        async (client) => {
+          expect((await client.get(NodeResource, { name: "n" }))?.metadata?.name).to.equal("n");
+          expect(calls).to.equal(2);
+        },
+      );
+    });
+
+  it("does not try again where a webhook answers wrongly", async () => {
     let calls = 0;
+    const message =
+      'Internal error occurred: failed calling webhook "a.b": x509: certificate signed by unknown authority';
     await withServer(
       (_request, response) => {
         calls += 1;
-        if (calls > 1) return json(response, 200, { metadata: { name: "n" } });
-        response.setHeader("retry-after", "0.2");
-        json(response, 429, { kind: "Status", message: "storage is (re)initializing", code: 429 });
+        json(response, 500, { kind: "Status", message, code: 500 });
       },
       async (client) => {
-        expect((await client.get(NodeResource, { name: "n" }))?.metadata?.name).to.equal("n");
-        expect(calls).to.equal(2);
+        const error = await client.get(NodeResource, { name: "n" }).catch((e: unknown) => e);
+        expect((error as KubeError).message).to.contain(message);
+        expect(calls).to.equal(1);
       },
     );
   });
