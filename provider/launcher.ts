@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import vm from "node:vm";
+import { keepHeapSmall } from "../agent/runtime/small-heap.js";
 
 /** Replaced by the build: a digest of the bundle, as V8 itself compares no more than its length. */
 declare const BUNDLE_DIGEST: string;
@@ -20,10 +21,14 @@ function launch(): void {
     `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, "utf8")}\n})`,
     { filename, cachedData },
   );
-  if (!cachedData || script.cachedDataRejected) process.once("exit", () => keep(cacheFile, script));
+  const isCompiled = cachedData !== undefined && !script.cachedDataRejected;
+  if (!isCompiled) process.once("exit", () => keep(cacheFile, script));
   const module = { exports: {} };
   const run = script.runInThisContext() as (...scope: unknown[]) => void;
   run(module.exports, createRequire(filename), module, filename, folder);
+  // A command over many resources fills the heap faster than it needs it. Not before, as a start is all haste; nor where code is kept, which V8 takes up again
+  // under the same settings only.
+  if (isCompiled) keepHeapSmall();
 }
 
 function readIfThere(file: string): Buffer | undefined {
