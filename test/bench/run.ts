@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { Labels, NamespaceOffloadingResource } from "../../agent/api/index.js";
+import { Labels } from "../../agent/api/index.js";
 import { NamespaceResource, messageOf } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { offloadNamespace } from "../support/offload-namespace.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { benchClusters } from "./clusters.js";
@@ -89,7 +90,7 @@ async function benchPeering(parts: readonly Part[], providerNodes = 1): Promise<
     if (parts.includes("pulumi"))
       results.push(...(await benchPulumi(peering, empty, () => settled([consumer, provider]))));
     await peering.up();
-    await offloadNamespace(consumer);
+    await offloadNamespace(consumer, NAMESPACE);
     if (parts.includes("footprint")) {
       results.push(...(await benchMemory(consumer, provider)));
       results.push(...(await benchFootprint(consumer, provider)));
@@ -116,23 +117,6 @@ async function settled(clusters: readonly LabCluster[]): Promise<void> {
     clusters.map(({ client }) =>
       waitFor(client, NamespaceResource, options, (namespaces) => namespaces.length === 0 || undefined),
     ),
-  );
-}
-
-/** Extends a namespace over the virtual node, by the custom resource itself. */
-async function offloadNamespace(consumer: LabCluster): Promise<void> {
-  const manager = { fieldManager: "bench" };
-  await consumer.client.apply(NamespaceResource, { metadata: { name: NAMESPACE } }, manager);
-  await consumer.client.apply(
-    NamespaceOffloadingResource,
-    { metadata: { name: "offloading", namespace: NAMESPACE }, spec: { clusterSelector: { nodeSelectorTerms: [] } } },
-    manager,
-  );
-  await waitFor(
-    consumer.client,
-    NamespaceOffloadingResource,
-    { namespace: NAMESPACE, timeoutMs: 30_000, what: "the namespace offloaded" },
-    (all) => all[0]?.status?.offloadingPhase === "Ready",
   );
 }
 

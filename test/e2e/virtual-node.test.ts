@@ -7,7 +7,6 @@ import { expect } from "chai";
 import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
 import type { Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
-import { NamespaceOffloadingResource } from "../../agent/api/index.js";
 import {
   DaemonSetResource,
   DeploymentResource,
@@ -31,6 +30,7 @@ import { StatefulSetResource } from "../soak/changes.js";
 import { cutOff } from "../soak/faults.js";
 import { attachAndTell } from "../support/attach.js";
 import { agentProcesses } from "../support/agent-processes.js";
+import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { prepareLab, type LabCluster } from "../support/lab.js";
 import type { PulumiStack } from "../support/pulumi.js";
@@ -369,13 +369,7 @@ describe("pods on a virtual node", function () {
     await waitForPods(consumer, namespace, "an unschedulable pod", (pods) =>
       pods.some(({ status }) => status?.conditions?.some(({ reason }) => reason === "Unschedulable")),
     );
-    await consumer.client.create(
-      NamespaceOffloadingResource,
-      NamespaceOffloadingResource.build({
-        metadata: { name: "offloading", namespace },
-        spec: { podOffloadingStrategy: "Remote", clusterSelector: { nodeSelectorTerms: [] } },
-      }),
-    );
+    await offloadNamespace(consumer, namespace, { podOffloadingStrategy: "Remote" });
     await readyPod(namespace, "early");
     await consumer.kubectl(["delete", "deployment", "early", "-n", namespace]);
     await consumer.kubectl(["delete", "namespaceoffloading", "offloading", "-n", namespace]);
