@@ -21,6 +21,9 @@ export interface InformerOptions<T> {
 /** So many objects are taken from a list at a time: the text of all of them at once would stay the largest thing that the process ever held. */
 const PAGE_SIZE = 500;
 
+/** What a process knows is as old as its last look: after a long outage it must not wait long for the next. */
+const [FIRST_RETRY_MS, LAST_RETRY_MS] = [200, 10_000] as const;
+
 /** Far more removals than can happen while one answer is on its way. */
 const REMEMBERED_REMOVALS = 500;
 
@@ -132,7 +135,7 @@ export class Informer<T extends KubeObject> {
   }
 
   private async run(signal: AbortSignal): Promise<void> {
-    const backoff = new Backoff(200, 30_000);
+    const backoff = new Backoff(FIRST_RETRY_MS, LAST_RETRY_MS);
     while (!signal.aborted) {
       try {
         const resourceVersion = await this.relist(signal);
