@@ -1,9 +1,10 @@
 import type { Deployment, StatefulSet } from "kubernetes-types/apps/v1";
-import type { Pod } from "kubernetes-types/core/v1";
+import type { Event as CoreEvent, Pod } from "kubernetes-types/core/v1";
 import { Labels, ShadowPodResource } from "../../agent/api/index.js";
 import {
   ConfigMapResource,
   DeploymentResource,
+  EventResource,
   PodResource,
   SecretResource,
   ServiceResource,
@@ -13,6 +14,9 @@ import {
 } from "../../agent/runtime/index.js";
 import { isReady } from "../support/workload.js";
 import { JobResource, StatefulSetResource } from "./changes.js";
+
+/** So many warnings are told, the last ones. */
+const WARNINGS = 10;
 
 /** A namespace of the consumer, and where a provider has it. */
 export interface Shared {
@@ -107,9 +111,30 @@ async function unsettled({ consumer, namespace }: Shared): Promise<string[]> {
   ]);
   const waiting = [...deployments.items, ...sets.items].filter((one) => !hasItsPods(one));
   const unfinished = jobs.items.filter(({ status }) => !status?.succeeded);
+  return [...waiting.map(describeProgress), ...unfinished.map(({ metadata }) => `job ${metadata?.name} has not ended`)];
+}
+
+function describeProgress({ metadata, spec, status }: Deployment | StatefulSet): string {
+  const pods = `${status?.readyReplicas ?? 0} ready pods of ${status?.replicas ?? 0}, wants ${spec?.replicas ?? 1}`;
+  const isSeen = status?.observedGeneration === metadata?.generation;
+  return `${metadata?.name} has ${pods}${isSeen ? "" : ", and its controller has not seen the last change"}`;
+}
+
+/** What may tell why clusters do not agree: the state of pods that are not ready, and the last warnings, a line each. */
+export async function circumstances({ consumer, namespace }: Shared): Promise<string[]> {
+  const [pods, events] = await Promise.all([
+    consumer.list(PodResource, { namespace }),
+    consumer.list(EventResource, { namespace, fieldSelector: "type=Warning" }),
+  ]);
+  const unready = pods.items.filter((pod) => !isReady(pod) && !hasEnded(pod));
+  const time = (event: CoreEvent): string => event.lastTimestamp ?? event.metadata.creationTimestamp ?? "";
+  const last = events.items.sort((one, other) => time(one).localeCompare(time(other))).slice(-WARNINGS);
   return [
-    ...waiting.map(({ metadata, status }) => `${metadata?.name} has ${status?.readyReplicas ?? 0} ready pods`),
-    ...unfinished.map(({ metadata }) => `job ${metadata?.name} has not ended`),
+    ...unready.map(({ metadata, spec, status }) => {
+      const deletion = metadata?.deletionTimestamp ? `, deleted at ${metadata.deletionTimestamp}` : "";
+      return `pod ${metadata?.name} on ${spec?.nodeName ?? "no node"}: ${status?.phase} ${status?.reason ?? ""}${deletion}`;
+    }),
+    ...last.map((event) => `${time(event)} ${event.involvedObject.name}: ${event.reason}: ${event.message}`),
   ];
 }
 

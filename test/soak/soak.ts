@@ -4,7 +4,7 @@ import { KubeError, PodResource, messageOf, type KubeClient } from "../../agent/
 import { until } from "../clusters/support/wait.js";
 import { isReady } from "../support/workload.js";
 import { lastWords } from "./ended-processes.js";
-import { disagreements, type Shared } from "./agreement.js";
+import { circumstances, disagreements, type Shared } from "./agreement.js";
 import { CHANGES, deploySteady } from "./changes.js";
 import { DuplicateWatch } from "./duplicate-watch.js";
 import type { Fault, SoakCluster } from "./faults.js";
@@ -160,7 +160,8 @@ async function agreed(shared: Shared, when: string): Promise<void> {
       500,
     );
   } catch (error) {
-    throw new Error(`no agreement ${when}: ${last.join("; ") || messageOf(error)}`, { cause: error });
+    const lines = [...last, ...(await circumstances(shared).catch((failure: unknown) => [messageOf(failure)]))];
+    throw new Error(`no agreement ${when}: ${lines.join("; ") || messageOf(error)}`, { cause: error });
   }
 }
 
