@@ -148,7 +148,7 @@ describe("an application over three clusters", function () {
   });
 
   it("and a minute of random changes, kills and partitions leaves two of the clusters in agreement", async function () {
-    this.timeout(SOAK_MS + 240_000);
+    this.timeout(SOAK_MS + 360_000);
     const seed = Number(process.env["SOAK_SEED"] ?? Date.now() % 1_000_000);
     await offload(consumer, SOAK, EAST.name);
     const lines = [`seed ${seed}`];

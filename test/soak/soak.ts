@@ -21,7 +21,11 @@ const LASTING_MS = 7 * 60_000;
 const SAMPLE_MS = 5_000;
 /** What the last fault that ends processes has ended may still be on its way out. */
 const PARTING_MS = 20_000;
-const SETTLE_MS = 180_000;
+/**
+ * While the agent's webhook is away nobody makes pods of offloaded namespaces. Kubernetes' own controllers then wait twice as long after each try, and kubelets before
+ * each new start of what was killed repeatedly: what has failed for two minutes may be tried again after almost three.
+ */
+const SETTLE_MS = 300_000;
 
 export interface SoakOptions {
   consumer: SoakCluster;
@@ -146,7 +150,7 @@ async function watchProcesses(memory: MemoryWatch, end: number, lasting: number)
   return ended;
 }
 
-/** Waits until the clusters agree, for at most three minutes. @throws Error with what they do not agree on */
+/** Waits until the clusters agree, for at most five minutes. @throws Error with what they do not agree on */
 async function agreed(shared: Shared, when: string): Promise<void> {
   let last: string[] = [];
   try {
