@@ -17,6 +17,8 @@ import { SimulatedProviders } from "./simulated-providers.js";
 const COUNTS = [1, 10, 20, 50, 100] as const;
 const IDLE_SECONDS = 60;
 const IDLE_AT = 20;
+/** For so long after a burst V8 collects what that has left: it is no rest yet. */
+const COLLECTING_SECONDS = 60;
 /** After the last change: what was only needed for it is let go of. */
 const SETTLE_SECONDS = 10;
 const READY_DEADLINE_MS = 300_000;
@@ -127,6 +129,7 @@ function growth(measurements: readonly Measurement[]): Result[] {
 
 async function atIdle(consumer: ApiServer, provider: ApiServer, { pid }: ControllerProcess): Promise<Result[]> {
   const servers = [consumer, provider];
+  await new Promise((resolve) => setTimeout(resolve, COLLECTING_SECONDS * 1000));
   const [before, requestsBefore] = [await processorSeconds([pid]), await Promise.all(servers.map(requestsOf))];
   await new Promise((resolve) => setTimeout(resolve, IDLE_SECONDS * 1000));
   const percent = (((await processorSeconds([pid])) - before) / IDLE_SECONDS) * 100;
