@@ -3,6 +3,7 @@ import type { Service } from "kubernetes-types/core/v1";
 import { Names, Ports } from "../api/names.js";
 import type { InstallInputs } from "./inputs.js";
 import { labelsOf, selectorOf } from "./labels.js";
+import { UNPRIVILEGED } from "./security-context.js";
 import { notOnVirtualNodes } from "./workloads.js";
 
 /** The name that its Service is looked up by (network specification, §4). */
@@ -59,13 +60,7 @@ export function proxyDeployment(inputs: InstallInputs): Deployment {
               readinessProbe: { tcpSocket: { port: Ports.apiServerProxy }, periodSeconds: 1, failureThreshold: 3 },
               livenessProbe: { tcpSocket: { port: Ports.apiServerProxy }, periodSeconds: 20, failureThreshold: 3 },
               resources: { requests: { cpu: "10m", memory: "48Mi" } },
-              securityContext: {
-                allowPrivilegeEscalation: false,
-                capabilities: { drop: ["ALL"] },
-                readOnlyRootFilesystem: true,
-                runAsNonRoot: true,
-                runAsUser: 65532,
-              },
+              securityContext: { ...UNPRIVILEGED, readOnlyRootFilesystem: true },
             },
           ],
         },

@@ -14,6 +14,8 @@ import type { KubeClient } from "../runtime/kube-client.js";
 import { isNotFound } from "../runtime/kube-error.js";
 import { describeObject, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
 
+/** How long peerings that were just ended may take to disappear. */
+export const PEERINGS_GRACE_MS = 20_000;
 const FIRST_LOOK_MS = 100;
 const LOOK_MS = 1_000;
 /** How many of those that remain a message names. */

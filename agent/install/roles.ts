@@ -26,15 +26,19 @@ export function clusterRoleManifest(inputs: InstallInputs, { name, label, compon
   };
 }
 
-/** What a peering user may read in the agent's own namespace. */
-export function peeringUserRoleManifest(inputs: InstallInputs): Role {
-  const { name, label, component, rules } = AGENT_ROLES.peeringUserInstallation;
+export function roleManifest(inputs: InstallInputs, role: AgentRole, namespace: string): Role {
+  const { name, label, component, rules } = role;
   return {
     apiVersion: RBAC_VERSION,
     kind: "Role",
-    metadata: { name, namespace: inputs.namespace, labels: labelsOf(inputs, label, component) },
+    metadata: { name, namespace, labels: labelsOf(inputs, label, component) },
     rules: policyRules(rules),
   };
+}
+
+/** What a peering user may read in the agent's own namespace. */
+export function peeringUserRoleManifest(inputs: InstallInputs): Role {
+  return roleManifest(inputs, AGENT_ROLES.peeringUserInstallation, inputs.namespace);
 }
 
 export function clusterRoleBindingManifests(inputs: InstallInputs): ClusterRoleBinding[] {

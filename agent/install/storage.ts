@@ -1,5 +1,5 @@
 import type { Namespace } from "kubernetes-types/core/v1";
-import type { Role, RoleBinding } from "kubernetes-types/rbac/v1";
+import type { RoleBinding } from "kubernetes-types/rbac/v1";
 import type { StorageClass } from "kubernetes-types/storage/v1";
 import { Labels } from "../api/labels.js";
 import { Names } from "../api/names.js";
@@ -8,14 +8,19 @@ import type { InstallInputs } from "./inputs.js";
 import { labelsOf } from "./labels.js";
 import { InstallNames } from "./names.js";
 import { AGENT_ROLES } from "./rbac/roles.js";
-import { policyRules } from "./rbac/rule.js";
+import { roleManifest } from "./roles.js";
 
 const COMPONENT = "storage";
 
 /** What claims need whose data may be in any of the clusters: a class, and a namespace for those that stay in this one. */
 export function storageManifests(inputs: InstallInputs): KubeObject[] {
   if (!inputs.storageEnabled) return [];
-  return [storageNamespace(inputs), storageClass(), storageRole(inputs), storageRoleBinding(inputs)];
+  return [
+    storageNamespace(inputs),
+    storageClass(),
+    roleManifest(inputs, AGENT_ROLES.storage, Names.storageNamespace),
+    storageRoleBinding(inputs),
+  ];
 }
 
 function storageNamespace(inputs: InstallInputs): Namespace {
@@ -40,16 +45,6 @@ function storageClass(): StorageClass {
     reclaimPolicy: "Delete",
     // Whether it really can be is the real class's matter.
     allowVolumeExpansion: true,
-  };
-}
-
-function storageRole(inputs: InstallInputs): Role {
-  const { name, label, component, rules } = AGENT_ROLES.storage;
-  return {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "Role",
-    metadata: { name, namespace: Names.storageNamespace, labels: labelsOf(inputs, label, component) },
-    rules: policyRules(rules),
   };
 }
 

@@ -7,6 +7,7 @@ import { serviceAccountManifest } from "./namespace.js";
 import { InstallNames } from "./names.js";
 import { AGENT_ROLES } from "./rbac/roles.js";
 import { clusterRoleBindingManifest, clusterRoleManifest } from "./roles.js";
+import { UNPRIVILEGED } from "./security-context.js";
 import { notOnVirtualNodes, podBasics } from "./workloads.js";
 
 const NAME = InstallNames.uninstallGuard;
@@ -70,13 +71,7 @@ function guardJob(inputs: InstallInputs): Job {
               // So that the pod's status tells the reason, too.
               terminationMessagePolicy: "FallbackToLogsOnError",
               resources: { requests: { cpu: "10m", memory: "48Mi" } },
-              securityContext: {
-                allowPrivilegeEscalation: false,
-                capabilities: { drop: ["ALL"] },
-                readOnlyRootFilesystem: true,
-                runAsNonRoot: true,
-                runAsUser: 65532,
-              },
+              securityContext: { ...UNPRIVILEGED, readOnlyRootFilesystem: true },
             },
           ],
         },

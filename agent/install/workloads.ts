@@ -5,6 +5,7 @@ import { Ports } from "../api/names.js";
 import type { InstallInputs } from "./inputs.js";
 import { labelsOf, selectorOf } from "./labels.js";
 import { InstallNames } from "./names.js";
+import { UNPRIVILEGED } from "./security-context.js";
 
 const CONTROLLER = "controller-manager";
 const FABRIC = "fabric";
@@ -59,12 +60,7 @@ function controllerContainer(inputs: InstallInputs): Container {
       failureThreshold: 3,
     },
     resources: { requests: { cpu: "50m", memory: "96Mi" } },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ["ALL"] },
-      runAsNonRoot: true,
-      runAsUser: 65532,
-    },
+    securityContext: UNPRIVILEGED,
   };
 }
 

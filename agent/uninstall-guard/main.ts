@@ -1,9 +1,6 @@
 import { parseArgs } from "node:util";
-import { refuseWhilePeered } from "../install/remaining-peerings.js";
+import { PEERINGS_GRACE_MS, refuseWhilePeered } from "../install/remaining-peerings.js";
 import { KubeClient } from "../runtime/kube-client.js";
-
-/** How long peerings that were just ended may take to disappear. */
-const GRACE_SECONDS = 20;
 
 /**
  * The Helm chart's hook before `helm uninstall`: as Pulumi's Agent, it refuses to go while the agent is in use. Ends well when nothing is left of peerings.
@@ -15,7 +12,7 @@ export async function runUninstallGuard(argv: string[], signal: AbortSignal): Pr
     args: argv,
     options: {
       "cluster-id": { type: "string", default: "" },
-      "grace-seconds": { type: "string", default: String(GRACE_SECONDS) },
+      "grace-seconds": { type: "string", default: String(PEERINGS_GRACE_MS / 1_000) },
     },
   });
   const clusterId = values["cluster-id"];

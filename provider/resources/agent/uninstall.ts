@@ -5,7 +5,7 @@ import type { InstallInputs } from "../../../agent/install/inputs.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { agentManifests } from "../../../agent/install/manifests.js";
 import { InstallNames } from "../../../agent/install/names.js";
-import { refuseWhilePeered } from "../../../agent/install/remaining-peerings.js";
+import { PEERINGS_GRACE_MS, refuseWhilePeered } from "../../../agent/install/remaining-peerings.js";
 import {
   CertificateSigningRequestResource,
   ClusterRoleBindingResource,
@@ -21,8 +21,6 @@ import { holdsData } from "./storage-namespace.js";
 import { pause, waitForObjects, type WaitContext } from "./waiting.js";
 
 const PARALLEL = 12;
-/** How long peerings that were just ended may take to disappear. */
-const PEERINGS_GRACE_MS = 20_000;
 /** How long controllers may take to let go of their objects when they are forced. */
 const FINALIZERS_GRACE_MS = 15_000;
 

@@ -11,6 +11,7 @@ import {
   type VirtualNode,
   type VkOptionsTemplateSpec,
 } from "../../../api/index.js";
+import { UNPRIVILEGED } from "../../../install/security-context.js";
 import { ownerReference } from "../../../runtime/index.js";
 import type { ControllerConfig } from "../../context.js";
 import { withUserTemplate } from "./user-template.js";
@@ -133,12 +134,7 @@ function containerOf(inputs: VirtualKubeletInputs): Container {
     },
     terminationMessagePolicy: "FallbackToLogsOnError",
     ...(options.resources ? { resources: options.resources } : {}),
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ["ALL"] },
-      runAsNonRoot: true,
-      runAsUser: 65532,
-    },
+    securityContext: UNPRIVILEGED,
   };
 }
 
