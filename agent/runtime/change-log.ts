@@ -36,9 +36,10 @@ export function changeOf({ path, body }: Pick<KubeRequest, "path" | "body">): Ch
   const rest = parts.slice(parts[0] === "apis" ? 3 : 2);
   // Namespaces are objects themselves, with parts of their own.
   const isNamespaced = rest[0] === "namespaces" && rest.length > 2 && !["status", "finalize"].includes(rest[2] ?? "");
-  const [plural = "", name = nameIn(body), part] = isNamespaced ? rest.slice(2) : rest;
+  const [plural = "", nameInPath, part] = isNamespaced ? rest.slice(2) : rest;
   const resource = group ? `${plural}.${group}` : plural;
   if (plural === "" || UNTOLD.test(resource)) return undefined;
+  const name = nameInPath ?? nameIn(body);
   return {
     resource,
     ...(isNamespaced ? { namespace: rest[1] } : {}),
