@@ -1,5 +1,6 @@
 import { ConfigurationResource, type Configuration } from "../../../agent/api/index.js";
 import { isConflict, type KubeObject, type ObjectName, type ResourceType } from "../../../agent/runtime/index.js";
+import type { Side } from "../../preconditions/index.js";
 import { waitFor, WaitTimeout, withLimit, type Progress } from "../../waits/index.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd, LinkEnds } from "./ends.js";
@@ -11,8 +12,6 @@ const CLAIM = "gateways.pulumi-liqo/made-by";
 
 /** How long the other direction's NetworkLink may take over the gateways that it has claimed before they are made here: it may have ended midway. */
 const PATIENCE_MS = 15_000;
-
-type Side = "consumer" | "provider";
 
 /**
  * Where there are no gateways yet: which side is to serve. NetworkLinks of both directions that begin at the same time would each make its own pair of
@@ -31,8 +30,8 @@ export async function claimGateways(
   const claim = `${consumerOf(end)}/${ends[wanted].clusterId}`;
   let current: Configuration | undefined = await applied[end.side];
   while (current) {
-    const held = standingClaim(current, end);
-    if (held) return held.server === ends.consumer.clusterId ? "consumer" : "provider";
+    const server = serverClaimed(current, end);
+    if (server !== undefined) return server === ends.consumer.clusterId ? "consumer" : "provider";
     if (await tryToClaim(progress, end, current, claim)) return wanted;
     const id: ObjectName = { name: current.metadata.name ?? "", namespace: current.metadata.namespace };
     current = await end.client.get(ConfigurationResource, id, progress.signal);
@@ -40,11 +39,11 @@ export async function claimGateways(
   throw new Error(`cluster ${end.client.cluster}: the Configuration of ${end.remoteId} was deleted meanwhile`);
 }
 
-/** The other direction's claim, as long as that uses the link. */
-function standingClaim({ metadata }: Configuration, end: LinkEnd): { server: string } | undefined {
+/** Who serves by the other direction's claim, as long as that uses the link. */
+function serverClaimed({ metadata }: Configuration, end: LinkEnd): string | undefined {
   const [consumer = "", server = ""] = (metadata.annotations?.[CLAIM] ?? "").split("/");
   if (consumer === "" || consumer === consumerOf(end) || !isInUseBy(consumer, metadata.annotations)) return undefined;
-  return { server };
+  return server;
 }
 
 /** False when somebody has written meanwhile. */

@@ -1,5 +1,5 @@
 import { GatewayClientResource, GatewayServerResource, type Configuration } from "../../../agent/api/index.js";
-import type { Pair } from "../../preconditions/index.js";
+import type { Pair, Side } from "../../preconditions/index.js";
 import { concurrently, type Progress, type Scope } from "../../waits/index.js";
 import { ensureTenantNamespace } from "../tenant-namespace/index.js";
 import { claimGateways, gatewayOfReverse } from "./claim.js";
@@ -167,11 +167,11 @@ async function agreeOnRoles(
   };
 }
 
-function locationSide(location: LinkOptions["location"]): "consumer" | "provider" {
+function locationSide(location: LinkOptions["location"]): Side {
   return location === "Consumer" ? "consumer" : "provider";
 }
 
-function otherSide(side: "consumer" | "provider"): "consumer" | "provider" {
+function otherSide(side: Side): Side {
   return side === "consumer" ? "provider" : "consumer";
 }
 
