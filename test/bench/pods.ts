@@ -1,8 +1,7 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { Informer, PodResource } from "../../agent/runtime/index.js";
-import type { LabCluster } from "../support/lab.js";
 import { isReady } from "../support/workload.js";
-import { create, inPlaces, live, placesOf, remove, type Place, type Places } from "./pod-place.js";
+import { create, live, remove, type Place, type Places } from "./pod-place.js";
 import { timed } from "./pulumi-commands.js";
 import { atMost, figure, median, type Result } from "./result.js";
 
@@ -14,27 +13,13 @@ const MANY_MORE = 200;
  * Pods through the virtual node against the same pods on the provider itself: same image, same node, one run. All are placed by their cluster's
  * scheduler, as users' pods are: those of the consumer by two, one after the other.
  */
-export function benchPods(
-  consumer: LabCluster,
-  provider: LabCluster,
-  offloaded: string,
-  virtualNode: string,
-): Promise<Result[]> {
-  return inPlaces(placesOf(consumer, provider, offloaded, virtualNode), async (places) => [
-    ...(await benchOne(places)),
-    ...(await benchMany(places, MANY)),
-    ...(await benchExec(places)),
-  ]);
+export async function benchPods(places: Places): Promise<Result[]> {
+  return [...(await benchOne(places)), ...(await benchMany(places, MANY)), ...(await benchExec(places))];
 }
 
 /** So many pods at once that the provider needs two nodes for them. */
-export function benchManyMorePods(
-  consumer: LabCluster,
-  provider: LabCluster,
-  offloaded: string,
-  virtualNode: string,
-): Promise<Result[]> {
-  return inPlaces(placesOf(consumer, provider, offloaded, virtualNode), (places) => benchMany(places, MANY_MORE));
+export function benchManyMorePods(places: Places): Promise<Result[]> {
+  return benchMany(places, MANY_MORE);
 }
 
 async function benchOne({ native, virtual }: Places): Promise<Result[]> {

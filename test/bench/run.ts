@@ -14,6 +14,7 @@ import { benchLinks } from "./links.js";
 import { benchMemory } from "./memory.js";
 import { benchNetwork } from "./network.js";
 import { benchPeerings } from "./peerings.js";
+import { inPlaces, placesOf } from "./pod-place.js";
 import { benchManyMorePods, benchPods } from "./pods.js";
 import { benchScalePods } from "./scale-pods.js";
 import { benchStreams } from "./streams.js";
@@ -96,8 +97,9 @@ async function benchPeering(parts: readonly Part[], providerNodes = 1): Promise<
       results.push(...(await benchFootprint(consumer, provider)));
     }
     if (parts.includes("network")) results.push(...(await benchNetwork(consumer, provider, NAMESPACE, PROVIDER.name)));
+    const places = placesOf(consumer, provider, NAMESPACE, PROVIDER.name);
     for (const [part, measure] of Object.entries(OF_PODS))
-      if (parts.includes(part as Part)) results.push(...(await measure(consumer, provider, NAMESPACE, PROVIDER.name)));
+      if (parts.includes(part as Part)) results.push(...(await inPlaces(places, measure)));
   } finally {
     for (const each of [empty, agents, peering]) await each.remove();
     await downClusters(specs.map(({ name }) => name));

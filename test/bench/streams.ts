@@ -1,9 +1,8 @@
 import { ensureTool, TEST_TOOLS_IMAGE } from "../clusters/index.js";
 import { exec } from "../support/exec.js";
-import type { LabCluster } from "../support/lab.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { isReady } from "../support/workload.js";
-import { createPods, inPlaces, placesOf, remove, type Place, type Places } from "./pod-place.js";
+import { createPods, remove, type Place, type Places } from "./pod-place.js";
 import { timed } from "./pulumi-commands.js";
 import { atLeast, figure, median, type Result } from "./result.js";
 
@@ -22,16 +21,11 @@ const LINE = "x".repeat(199);
 const STREAM_MS = 120_000;
 
 /** How much passes through kubectl's long streams in a second, through the virtual node against the provider itself. */
-export function benchStreams(
-  consumer: LabCluster,
-  provider: LabCluster,
-  offloaded: string,
-  virtualNode: string,
-): Promise<Result[]> {
-  return inPlaces(placesOf(consumer, provider, offloaded, virtualNode), async (places) => [
+export async function benchStreams(places: Places): Promise<Result[]> {
+  return [
     ...(await compare(places, "port-forward", { prepare: serve, stream: download, pod: SERVER })),
     ...(await compare(places, "logs -f", { prepare: talk, stream: follow, pod: TALKER })),
-  ]);
+  ];
 }
 
 interface Stream {
