@@ -14,6 +14,8 @@ async function main(): Promise<void> {
     engineAddress,
     // Read when first asked for: the engine hears the port sooner.
     load: () => import("./resources/index.js").then(({ registry }) => registry),
+    // Takes longer than all before it: the first call does not wait for it.
+    loadAhead: () => void loadAhead(),
   });
   const stop = () => {
     plugin.stop();
@@ -28,8 +30,6 @@ async function main(): Promise<void> {
   process.on("unhandledRejection", endConstructs);
   endWithParent(stop);
   process.stdout.write(`${plugin.port}\n`);
-  // The engine takes a moment to connect.
-  setImmediate(() => void loadAhead());
 }
 
 /** What nearly every command needs; whatever is wrong with it is said when it is used. */

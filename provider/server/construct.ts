@@ -26,7 +26,11 @@ const settings = settingsModule as typeof settingsModule & {
   awaitFeatureSupport(): Promise<void>;
   waitForRPCs(): Promise<void>;
 };
-const state = stateModule as unknown as { withLocalStorage<T>(work: () => Promise<T>): Promise<T> };
+const state = stateModule as unknown as {
+  withLocalStorage<T>(work: () => Promise<T>): Promise<T>;
+  /** What the runtime keeps for the component being made; what the engine supports are switches of its own, "supportsSecrets" and such. */
+  getStore(): Record<string, unknown> & { settings: { monitor?: unknown } };
+};
 
 const sdk: ComponentSdk = { ...outputModule, ...resourceModule, log: logModule };
 
@@ -80,10 +84,40 @@ async function configureRuntime(request: proto.ConstructRequest, engineAddress: 
     request.getDryrun(),
     request.getOrganization(),
   );
-  await settings.awaitFeatureSupport();
+  await shareMonitor(request.getMonitorendpoint());
   const config: Record<string, string> = {};
   request.getConfigMap().forEach((value: string, key: string) => (config[key] = value));
   runtimeConfig.setAllConfig(config, request.getConfigsecretkeysList());
+}
+
+interface Monitor {
+  endpoint: string;
+  client: unknown;
+  supported: Promise<Record<string, unknown>>;
+}
+
+/** The latest run's. */
+let shared: Monitor | undefined;
+
+/** Components of one run share the connection to its monitor, and what that supports: the runtime would ask ten questions for each. */
+async function shareMonitor(endpoint: string): Promise<void> {
+  const store = state.getStore();
+  if (shared?.endpoint !== endpoint) {
+    shared = { endpoint, client: settings.getMonitor(), supported: askSupported() };
+  }
+  const monitor = shared;
+  store.settings.monitor = monitor.client;
+  try {
+    Object.assign(store, await monitor.supported);
+  } catch (error) {
+    if (shared === monitor) shared = undefined;
+    throw error;
+  }
+}
+
+async function askSupported(): Promise<Record<string, unknown>> {
+  await settings.awaitFeatureSupport();
+  return Object.fromEntries(Object.entries(state.getStore()).filter(([key]) => key.startsWith("supports")));
 }
 
 /** Values with dependencies or secrets become Outputs; anything else stays as it is. */

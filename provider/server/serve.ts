@@ -20,9 +20,10 @@ export async function serve(options: {
   version: string;
   engineAddress?: string;
   load: LoadRegistry;
+  loadAhead?: () => void;
 }): Promise<RunningPlugin> {
-  const engine = new EngineLog(options.engineAddress);
-  const service = new ProviderService({ version: options.version, engine, load: options.load });
+  const { engineAddress, ...rest } = options;
+  const service = new ProviderService({ ...rest, engine: new EngineLog(engineAddress) });
   const server = new Server({
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,

@@ -42,7 +42,12 @@ export interface ServiceOptions {
   version: string;
   engine: EngineLog;
   load: LoadRegistry;
+  /** Reads what later calls need, once the first has been answered. */
+  loadAhead?: () => void;
 }
+
+/** What the first answer needs to be on its way. */
+const FIRST_ANSWER_MS = 5;
 
 /** What the answer about a component needs to arrive before that about its child. */
 const PARENT_FIRST_MS = 50;
@@ -55,6 +60,7 @@ export class ProviderService {
   private readonly calls = new Calls();
   private readonly clients = new ClusterClients();
   private readonly replacements = new Replacements();
+  private isLoading = false;
   private readonly probe: Probe = (client, signal) => this.clients.probe(client, signal);
 
   constructor(private readonly options: ServiceOptions) {}
@@ -97,11 +103,19 @@ export class ProviderService {
   /** Answers errors that no handler has already put into words with their message alone. */
   private unary<Request, Response>(handler: Handler<Request, Response>): handleUnaryCall<Request, Response> {
     return (call, callback) => {
+      this.loadAheadOnce();
       handler(call.request).then(
         (response) => callback(null, response),
         (error: unknown) => callback(error instanceof CallError ? error : toCallError(error, (text) => text)),
       );
     };
+  }
+
+  private loadAheadOnce(): void {
+    const { loadAhead } = this.options;
+    if (this.isLoading || !loadAhead) return;
+    this.isLoading = true;
+    setTimeout(loadAhead, FIRST_ANSWER_MS);
   }
 
   private handshake(request: proto.ProviderHandshakeRequest): Promise<proto.ProviderHandshakeResponse> {

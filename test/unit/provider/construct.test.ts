@@ -1,0 +1,121 @@
+import { Server, ServerCredentials, type handleUnaryCall } from "@grpc/grpc-js";
+import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import proto from "@pulumi/pulumi/proto/provider_pb.js";
+import resourceGrpc from "@pulumi/pulumi/proto/resource_grpc_pb.js";
+import resourceProto from "@pulumi/pulumi/proto/resource_pb.js";
+import { expect } from "chai";
+import { registry } from "../../../provider/resources/index.js";
+import { Methods, startFakeEngine, toStruct, type FakeEngine } from "./fake-engine.js";
+
+/** An engine's side of a run, on which components register what they consist of. */
+class FakeMonitor {
+  readonly registered: string[] = [];
+  questions = 0;
+  private readonly server = new Server();
+  private port = 0;
+
+  get endpoint(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<this> {
+    const supportsFeature: handleUnaryCall<
+      resourceProto.SupportsFeatureRequest,
+      resourceProto.SupportsFeatureResponse
+    > = (_call, callback) => {
+      this.questions++;
+      const response = new resourceProto.SupportsFeatureResponse();
+      response.setHassupport(true);
+      callback(null, response);
+    };
+    const registerResource: handleUnaryCall<
+      resourceProto.RegisterResourceRequest,
+      resourceProto.RegisterResourceResponse
+    > = ({ request }, callback) => {
+      this.registered.push(request.getName());
+      const response = new resourceProto.RegisterResourceResponse();
+      response.setUrn(`urn:pulumi:run::run::${request.getType()}::${request.getName()}`);
+      response.setObject(request.getObject());
+      callback(null, response);
+    };
+    const registerResourceOutputs: handleUnaryCall<resourceProto.RegisterResourceOutputsRequest, empty.Empty> = (
+      _call,
+      callback,
+    ) => callback(null, new empty.Empty());
+    this.server.addService(resourceGrpc.ResourceMonitorService, {
+      supportsFeature,
+      registerResource,
+      registerResourceOutputs,
+    });
+    this.port = await new Promise<number>((resolve, reject) =>
+      this.server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
+        error ? reject(error) : resolve(port),
+      ),
+    );
+    return this;
+  }
+
+  stop(): void {
+    this.server.forceShutdown();
+  }
+}
+
+/** What the SDK's runtime asks of an engine before it makes anything. */
+const QUESTIONS = 10;
+
+describe("components of one run", () => {
+  let engine: FakeEngine;
+  const monitors: FakeMonitor[] = [];
+  before(async () => (engine = await startFakeEngine(registry)));
+  after(async () => {
+    await engine.stop();
+    for (const monitor of monitors) monitor.stop();
+  });
+
+  const run = async (): Promise<FakeMonitor> => {
+    const monitor = await new FakeMonitor().start();
+    monitors.push(monitor);
+    return monitor;
+  };
+  const construct = (name: string, { endpoint }: { endpoint: string }): Promise<proto.ConstructResponse> => {
+    const request = new proto.ConstructRequest();
+    request.setType("liqo:index:Peering");
+    request.setName(name);
+    request.setProject("run");
+    request.setStack("run");
+    request.setMonitorendpoint(endpoint);
+    request.setInputs(toStruct({ consumer: { context: "one" }, provider: { context: "two" } }));
+    return engine.call(Methods.construct, request);
+  };
+
+  it("are made with what its engine supports, which is asked once", async () => {
+    const monitor = await run();
+    const names = ["first", "second", "third"];
+    const made = await Promise.all(names.map((name) => construct(name, monitor)));
+    made.push(await construct("fourth", monitor));
+    expect(made.map((response) => response.getUrn().split("::").at(-1))).to.deep.equal([...names, "fourth"]);
+    const parts = (name: string) => [name, `${name}-network`, `${name}-authentication`, `${name}-resources`];
+    expect([...monitor.registered].sort()).to.deep.equal([...names, "fourth"].flatMap(parts).sort());
+    expect(monitor.questions).to.equal(QUESTIONS);
+  });
+
+  it("of another run are made with what that one's engine supports", async () => {
+    const [one, other] = [await run(), await run()];
+    await Promise.all([construct("here", one), construct("there", other)]);
+    expect(one.registered).to.include("here-network").and.not.include("there-network");
+    expect(other.registered).to.include("there-network").and.not.include("here-network");
+    expect([one.questions, other.questions]).to.deep.equal([QUESTIONS, QUESTIONS]);
+  });
+
+  it("of a run whose engine has gone fail, and those of the next are made", async () => {
+    const gone = await run();
+    gone.stop();
+    const failure = await construct("lost", gone).then(
+      () => "",
+      (error: unknown) => String(error),
+    );
+    expect(failure).to.match(/UNAVAILABLE|ECONNREFUSED|No connection/);
+    const next = await run();
+    expect((await construct("found", next)).getUrn()).to.contain("found");
+  });
+});
