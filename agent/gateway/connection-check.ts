@@ -2,17 +2,14 @@ import dgram from "node:dgram";
 import { performance } from "node:perf_hooks";
 import { CONNECTION_CHECK_PORT } from "./constants.js";
 import { parsePingMessage, pingMessage, pongMessage } from "./ping-message.js";
+import { PingRhythm, type PingRhythmOptions } from "./ping-rhythm.js";
 
-export interface ConnectionCheckOptions {
+export interface ConnectionCheckOptions extends PingRhythmOptions {
   remoteClusterID: string;
   /** The other end of the tunnel. */
   peerAddress: string;
-  intervalMs: number;
-  lossThreshold: number;
   /** Told of each change between connected and not, and of each new latency (milliseconds). */
   onResult: (result: ConnectionResult) => void;
-  /** Milliseconds between pings while connected. Default: intervalMs. */
-  connectedIntervalMs?: number;
   /** Called with each ping while the peer has not answered for longer than silenceMs. */
   onSilence?: { afterMs: number; call: () => void };
   port?: number;
@@ -24,11 +21,6 @@ export interface ConnectionResult {
   latency: number;
 }
 
-/** How often to ping while there is no answer: often at first, as a link that comes up should be seen at once. */
-const EAGER_MS = 200;
-const EAGER_FOR_MS = 60_000;
-const IMPATIENT_MS = 1_000;
-
 /**
  * Asks the peer whether it is there, and answers when it asks (network specification, §7). Each side judges for itself; pings from
  * both keep address translators on the way from forgetting the tunnel.
@@ -39,13 +31,12 @@ export class ConnectionCheck {
   private readonly sent = new Map<string, number>();
   private timer?: NodeJS.Timeout;
   private isRunning = false;
-  private startedAt = 0;
-  /** When the last PONG came, or the window began, by the monotonic clock. */
-  private heardAt = 0;
   private lastStamp = "";
-  private verdict?: boolean;
+  private readonly rhythm: PingRhythm;
 
-  constructor(private readonly options: ConnectionCheckOptions) {}
+  constructor(private readonly options: ConnectionCheckOptions) {
+    this.rhythm = new PingRhythm(options);
+  }
 
   /** Answers pings from now on. */
   async listen(): Promise<void> {
@@ -64,9 +55,7 @@ export class ConnectionCheck {
   start(): void {
     if (this.isRunning) return;
     this.isRunning = true;
-    this.verdict = undefined;
-    this.startedAt = performance.now();
-    this.heardAt = this.startedAt;
+    this.rhythm.begin(performance.now());
     this.ping();
   }
 
@@ -86,43 +75,25 @@ export class ConnectionCheck {
   ping(): void {
     if (!this.isRunning) return;
     clearTimeout(this.timer);
-    this.judge();
+    const now = performance.now();
+    if (this.rhythm.ask(now)) this.options.onResult({ connected: false, latency: 0 });
     const timeStamp = new Date().toISOString();
-    this.sent.set(timeStamp, performance.now());
-    this.forgetOld();
+    this.sent.set(timeStamp, now);
+    this.forgetOld(now);
     const { remoteClusterID, peerAddress, port = CONNECTION_CHECK_PORT, onSilence } = this.options;
     this.socket.send(pingMessage(remoteClusterID, timeStamp), port, peerAddress, () => undefined);
-    this.timer = setTimeout(() => this.ping(), this.nextPingMs());
+    this.timer = setTimeout(() => this.ping(), this.rhythm.pauseMs(now));
     if (onSilence && this.silenceMs > onSilence.afterMs) onSilence.call();
-  }
-
-  get isConnected(): boolean {
-    return this.verdict === true;
   }
 
   /** Milliseconds since the peer was last heard, or since the check began. */
   get silenceMs(): number {
-    return this.isRunning ? performance.now() - this.heardAt : 0;
+    return this.isRunning ? this.rhythm.silenceMs(performance.now()) : 0;
   }
 
   close(): void {
     this.stop();
     this.socket.close();
-  }
-
-  /** Milliseconds of silence after which the peer counts as lost. */
-  private get patienceMs(): number {
-    return this.options.lossThreshold * this.options.intervalMs;
-  }
-
-  private nextPingMs(): number {
-    const { intervalMs, connectedIntervalMs = intervalMs } = this.options;
-    if (this.isConnected) return connectedIntervalMs;
-    const eager = performance.now() - Math.max(this.startedAt, this.heardAt) < EAGER_FOR_MS;
-    const interval = Math.min(intervalMs, eager ? EAGER_MS : IMPATIENT_MS);
-    // The verdict falls in time.
-    const untilVerdict = this.patienceMs - this.silenceMs + 1;
-    return this.verdict === undefined && untilVerdict > 0 ? Math.min(interval, untilVerdict) : interval;
   }
 
   private receive(datagram: Buffer, source: dgram.RemoteInfo): void {
@@ -138,19 +109,13 @@ export class ConnectionCheck {
     const sentAt = this.sent.get(timeStamp);
     if (sentAt === undefined || timeStamp < this.lastStamp || !this.isRunning) return;
     this.lastStamp = timeStamp;
-    this.heardAt = performance.now();
-    this.verdict = true;
-    this.options.onResult({ connected: true, latency: this.heardAt - sentAt });
+    const now = performance.now();
+    this.rhythm.hear(now);
+    this.options.onResult({ connected: true, latency: now - sentAt });
   }
 
-  private judge(): void {
-    if (this.verdict === false || this.silenceMs <= this.patienceMs) return;
-    this.verdict = false;
-    this.options.onResult({ connected: false, latency: 0 });
-  }
-
-  private forgetOld(): void {
-    const limit = performance.now() - this.patienceMs * 2;
+  private forgetOld(now: number): void {
+    const limit = now - this.rhythm.patienceMs * 2;
     for (const [stamp, at] of this.sent) if (at < limit) this.sent.delete(stamp);
   }
 }
