@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import os from "node:os";
 import { runProgram } from "../../cli/program.js";
 import type { Terminal } from "../../cli/terminal.js";
@@ -14,13 +15,16 @@ export async function runCommand(
   given: Partial<Terminal> & { stdin?: string } = {},
 ): Promise<CommandResult> {
   let [out, error] = ["", ""];
+  const { signal } = new AbortController();
+  // As in the real one: every request listens to it.
+  setMaxListeners(0, signal);
   const code = await runProgram(args, {
     out: (text) => void (out += text),
     error: (text) => void (error += text),
     env: { HOME: "/nowhere" },
     folder: os.tmpdir(),
     isInteractive: false,
-    signal: new AbortController().signal,
+    signal,
     input: () => Promise.resolve(given.stdin ?? ""),
     ...given,
   });
