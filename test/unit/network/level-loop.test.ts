@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { ConfigurationResource, IPResource, type IP } from "../../../agent/api/index.js";
 import { parseGatewayArguments } from "../../../agent/gateway/arguments.js";
 import { collectState } from "../../../agent/gateway/collect-state.js";
-import { LevelLoop } from "../../../agent/net/index.js";
+import { LevelLoop, type Occasion } from "../../../agent/net/index.js";
 
 const REQUIRED = ["--name=b", "--namespace=t", "--remote-cluster-id=b", "--gateway-uid=u", "--mode=server"];
 
@@ -95,5 +95,91 @@ describe("a loop of passes", () => {
     loop.notice();
     await passed();
     expect(passes).to.equal(2);
+  });
+});
+
+describe("a loop that gathers part of what it goes by", () => {
+  let loop: LevelLoop;
+  let occasions: Occasion[];
+  let [wanted, gathered]: unknown[] = [];
+  let isFailing: boolean;
+
+  function start(forMs: number): void {
+    [wanted, gathered, occasions, isFailing] = ["a", 1, [], false];
+    const apply = (occasion: Occasion): Promise<void> => {
+      occasions.push(occasion);
+      return isFailing ? Promise.reject(new Error("failed")) : Promise.resolve();
+    };
+    const both = { wanted: () => wanted, gathered: { wanted: () => gathered, forMs } };
+    loop = new LevelLoop({ apply, logger: pino({ level: "silent" }), ...both });
+    loop.start();
+  }
+
+  afterEach(() => loop.stop());
+
+  async function see(news: { wanted?: unknown; gathered?: unknown }): Promise<void> {
+    wanted = news.wanted ?? wanted;
+    gathered = news.gathered ?? gathered;
+    loop.notice();
+    await turns();
+  }
+
+  async function turns(): Promise<void> {
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** The loop's own deadline for what it gathers, not the test's, decides when this comes. */
+  async function passes(count: number): Promise<void> {
+    const deadline = Date.now() + 10_000;
+    while (occasions.length < count) {
+      if (Date.now() > deadline) throw new Error(`${occasions.length} passes within 10 s, not ${count}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  it("makes one pass for all of it that comes soon after a pass", async () => {
+    start(500);
+    await turns();
+    for (let count = 2; count < 12; count++) await see({ gathered: count });
+    expect(occasions).to.have.length(1);
+    await passes(2);
+    expect(occasions[1]).to.deep.equal({ isThorough: false });
+    await see({ gathered: 11 });
+    expect(occasions).to.have.length(2);
+  });
+
+  it("makes a pass at once for one that comes alone", async () => {
+    start(1);
+    await turns();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await see({ gathered: 2 });
+    expect(occasions).to.have.length(2);
+  });
+
+  it("makes a pass at once for all else, with what it has gathered, and no other for that", async () => {
+    start(400);
+    await turns();
+    await see({ gathered: 2 });
+    expect(occasions).to.have.length(1);
+    await see({ wanted: "b" });
+    expect(occasions).to.deep.equal([{ isThorough: true }, { isThorough: false }]);
+    await new Promise((resolve) => setTimeout(resolve, 450));
+    expect(occasions).to.have.length(2);
+  });
+
+  it("looks thoroughly at the start, when asked, and after a failure", async () => {
+    start(60_000);
+    await turns();
+    await see({ wanted: "b" });
+    loop.trigger();
+    await turns();
+    isFailing = true;
+    await see({ wanted: "c" });
+    await see({ wanted: "d" });
+    isFailing = false;
+    await see({ wanted: "e" });
+    await see({ wanted: "f" });
+    const thorough = occasions.map(({ isThorough }) => isThorough);
+    expect(thorough).to.deep.equal([true, false, true, false, true, true, false]);
   });
 });
