@@ -50,7 +50,7 @@ export function collectState(args: GatewayArguments, objects: GatewayObjects): G
     remote: { pods: pairs(configuration, "pod"), external: pairs(configuration, "external") },
     linkAddress: fabric?.spec.interface.gateway.ip,
     nodes: fabric ? nodeStates(args, objects) : [],
-    mappings: mappings(objects.ips, local.external),
+    mappings: lentAddresses(objects),
   };
 }
 
@@ -95,7 +95,8 @@ export function podRanges(node: Node | undefined): string[] | undefined {
 }
 
 /** Addresses lent from the external range; those that nodes must not use are addresses only. */
-function mappings(ips: readonly IP[], external: readonly string[]): Mapping[] {
+export function lentAddresses({ configuration, ips }: Pick<GatewayObjects, "configuration" | "ips">): Mapping[] {
+  const external = normalizeCidrs(configuration?.spec.local?.cidr?.external);
   const byLent = new Map(
     ips.filter(isLent).flatMap(({ spec, status }) => {
       const lent = status?.ip ?? "";

@@ -10,6 +10,7 @@ import {
   Labels,
   PublicKeyResource,
   gatewayResourceName,
+  lentPart,
   peerConfiguration,
   type Configuration,
   type Connection,
@@ -73,7 +74,7 @@ export class GatewaySources {
       trim: trimNode,
       logger,
     });
-    this.ips = new Informer(client, IPResource, { logger });
+    this.ips = new Informer(client, IPResource, { trim: lentPart, logger });
     if (keySecret) {
       const fieldSelector = `metadata.name=${keySecret}`;
       this.keySecrets = new Informer(client, SecretResource, { namespace, fieldSelector, logger });
