@@ -56,11 +56,12 @@ export class Controller {
   watch<T extends KubeObject>(
     informer: Informer<T>,
     map?: (object: T, event: InformerEvent<T>) => Iterable<string>,
+    { isUrgent = false }: { isUrgent?: boolean } = {},
   ): this {
     informer.onEvent((event) => {
-      if (!map) return this.queue.add(keyOf(event.object));
-      if (event.type === "updated") for (const key of map(event.old, event)) this.queue.add(key);
-      for (const key of map(event.object, event)) this.queue.add(key);
+      if (!map) return this.queue.add(keyOf(event.object), isUrgent);
+      if (event.type === "updated") for (const key of map(event.old, event)) this.queue.add(key, isUrgent);
+      for (const key of map(event.object, event)) this.queue.add(key, isUrgent);
     });
     return this;
   }

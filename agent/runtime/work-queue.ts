@@ -1,35 +1,42 @@
 import { Backoff } from "./backoff.js";
 
+/** Who has waited long enough gets a turn: after so many urgent keys in a row one that is not. */
+const URGENT_IN_A_ROW = 10;
+
 /**
  * Keys to work on: a key waits at most once, is never worked on twice at the same time, and comes back with
- * growing delay after failures (from 50 ms to 30 s).
+ * growing delay after failures (from 50 ms to 30 s). Urgent keys come before others, each kind in the order of its arrival.
  */
 export class WorkQueue {
-  private readonly ready: string[] = [];
-  private readonly waiting = new Set<string>();
+  private readonly urgent = new Set<string>();
+  private readonly others = new Set<string>();
   private readonly active = new Set<string>();
-  private readonly again = new Set<string>();
+  /** Keys that came while they were worked on, and whether they are urgent. */
+  private readonly again = new Map<string, boolean>();
   private readonly timers = new Map<string, { timer: NodeJS.Timeout; due: number }>();
   private readonly backoffs = new Map<string, Backoff>();
   private readonly takers: ((key: string | undefined) => void)[] = [];
+  /** Urgent keys handed out while others waited. */
+  private inARow = 0;
   private closed = false;
 
-  add(key: string): void {
+  /** A key that waits becomes urgent when it is added as such, and stays so. */
+  add(key: string, isUrgent = false): void {
     if (this.closed) return;
     this.clearTimer(key);
     if (this.active.has(key)) {
-      this.again.add(key);
+      this.again.set(key, isUrgent || this.again.get(key) === true);
       return;
     }
-    if (this.waiting.has(key)) return;
     const taker = this.takers.shift();
     if (taker) {
       this.active.add(key);
       taker(key);
       return;
     }
-    this.waiting.add(key);
-    this.ready.push(key);
+    if (this.urgent.has(key)) return;
+    if (isUrgent) this.others.delete(key);
+    (isUrgent ? this.urgent : this.others).add(key);
   }
 
   /** Adds the key after a delay in milliseconds; an earlier appointment stands. */
@@ -59,9 +66,8 @@ export class WorkQueue {
 
   /** The next key, or undefined when the queue has been closed. */
   take(): Promise<string | undefined> {
-    const key = this.ready.shift();
+    const key = this.next();
     if (key !== undefined) {
-      this.waiting.delete(key);
       this.active.add(key);
       return Promise.resolve(key);
     }
@@ -72,7 +78,10 @@ export class WorkQueue {
   /** Must follow every take, when the work on the key has ended. */
   done(key: string): void {
     this.active.delete(key);
-    if (this.again.delete(key)) this.add(key);
+    const isUrgent = this.again.get(key);
+    if (isUrgent === undefined) return;
+    this.again.delete(key);
+    this.add(key, isUrgent);
   }
 
   close(): void {
@@ -83,7 +92,16 @@ export class WorkQueue {
   }
 
   get length(): number {
-    return this.ready.length;
+    return this.urgent.size + this.others.size;
+  }
+
+  private next(): string | undefined {
+    const isTurnOfOthers = this.urgent.size === 0 || (this.others.size > 0 && this.inARow >= URGENT_IN_A_ROW);
+    this.inARow = isTurnOfOthers || this.others.size === 0 ? 0 : this.inARow + 1;
+    const keys = isTurnOfOthers ? this.others : this.urgent;
+    const [key] = keys;
+    if (key !== undefined) keys.delete(key);
+    return key;
   }
 
   private clearTimer(key: string): void {

@@ -19,6 +19,7 @@ import type { NamespaceActivity, NamespaceManager } from "../namespaces/namespac
 import { isReflected } from "../reflection/reflected-metadata.js";
 import { TokenSecrets } from "../service-accounts/token-secrets.js";
 import { REMOTE_POD_REPLACED, endedStatus, isGivenUp, notOffloadedStatus, refusedStatus } from "./fallback-status.js";
+import { MinorChanges } from "./minor-changes.js";
 import { meansOtherNode, notCarried } from "./not-carried.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
 import { podProblems } from "./pod-problems.js";
@@ -41,10 +42,6 @@ const WORKERS = 10;
 const UNSETTLED_MS = 1_000;
 /** How soon a change is asked for again that the provider has refused: its quota may have room by then. */
 const REFUSED_RETRY_MS = 30_000;
-/** How long a change of status that nobody acts on waits for the next one, so that both are one write; longer while many pods start together. */
-const MINOR_CHANGE_MS = { usually: 1_000, inCrowd: 10_000 };
-/** So many pods with such changes are a crowd. */
-const CROWD = 10;
 /** After so long without anything to do for any pod, there is time for other things. */
 const QUIET_MS = 300;
 const OFFLOADED = { [Labels.shadowPod]: "true" };
@@ -62,8 +59,7 @@ export class PodController {
   private readonly offloaded = new Map<string, OffloadedNamespace>();
   private readonly tokens: TokenSecrets;
   private readonly restarts = new RestartCounts();
-  /** Since when a change waits that can, by pod UID. */
-  private readonly postponed = new Map<string, number>();
+  private readonly minorChanges = new MinorChanges();
   private lastPassAt = 0;
 
   constructor(
@@ -119,7 +115,8 @@ export class PodController {
     const keyOf = (name: string | undefined): string[] => (name ? [`${pair.local}/${name}`] : []);
     this.controller
       .watch(offloaded.shadowPods, ({ metadata }) => keyOf(metadata.name))
-      .watch(offloaded.pods, ({ metadata }) => keyOf(metadata?.name))
+      // Somebody may wait for what a pod does; those that are yet to come are in no hurry.
+      .watch(offloaded.pods, ({ metadata }) => keyOf(metadata?.name), { isUrgent: true })
       .watch(offloaded.tokens, (secret) => keyOf(TokenSecrets.podNameOf(secret)));
     this.offloaded.set(pair.local, offloaded);
     const informers = informersOf(offloaded);
@@ -151,7 +148,7 @@ export class PodController {
 
   private forget(uid: string): void {
     this.restarts.forget(uid);
-    this.postponed.delete(uid);
+    this.minorChanges.settle(uid);
     this.tokens.forget(uid);
   }
 
@@ -339,14 +336,9 @@ export class PodController {
   ): Promise<number | undefined> {
     const { name = "", namespace, uid = "" } = pod.metadata ?? {};
     const patch = podStatusPatch(pod, status, labels);
-    const since = this.postponed.get(uid) ?? Date.now();
-    const patience = this.postponed.size > CROWD ? MINOR_CHANGE_MS.inCrowd : MINOR_CHANGE_MS.usually;
-    const leftMs = since + patience - Date.now();
-    if (patch && leftMs > 0 && !isUrgent(pod.status, status)) {
-      this.postponed.set(uid, since);
-      return leftMs;
-    }
-    this.postponed.delete(uid);
+    const waitMs = patch && !isUrgent(pod.status, status) ? this.minorChanges.waitMs(uid) : 0;
+    if (waitMs > 0) return waitMs;
+    this.minorChanges.settle(uid);
     if (!patch) return undefined;
     const { local, recorder } = this.context;
     try {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { ConfigMap } from "kubernetes-types/core/v1";
 import { pino } from "pino";
 import {
   Controller,
@@ -6,6 +7,8 @@ import {
   findCondition,
   withCondition,
   type ConditionLike,
+  type Informer,
+  type InformerEvent,
 } from "../../../agent/runtime/index.js";
 
 const logger = pino({ level: "silent" });
@@ -33,6 +36,31 @@ describe("runtime: Controller", () => {
     await finished;
     expect(passes.filter((key) => key === "flaky")).to.have.length(3);
     expect(passes.filter((key) => key === "wrong")).to.have.length(1);
+  });
+
+  it("works first on what an urgent informer tells of", async () => {
+    const informer = (): { informer: Informer<ConfigMap>; tell: (name: string) => void } => {
+      const listeners: ((event: InformerEvent<ConfigMap>) => void)[] = [];
+      return {
+        informer: { onEvent: (listener: (typeof listeners)[0]) => listeners.push(listener) } as never,
+        tell: (name) => listeners.forEach((listen) => listen({ type: "added", object: { metadata: { name } } })),
+      };
+    };
+    const [usual, urgent] = [informer(), informer()];
+    const passes: string[] = [];
+    await new Promise<void>((resolve) => {
+      const reconcile = (key: string): Promise<void> => {
+        if (passes.push(key) === 3) resolve();
+        return Promise.resolve();
+      };
+      const controller = new Controller({ name: "test", logger, workers: 1, reconcile })
+        .watch(usual.informer)
+        .watch(urgent.informer, ({ metadata }) => [metadata?.name ?? ""], { isUrgent: true });
+      for (const name of ["a", "b", "c"]) usual.tell(name);
+      urgent.tell("c");
+      controller.start();
+    });
+    expect(passes).to.deep.equal(["c", "a", "b"]);
   });
 });
 

@@ -49,4 +49,47 @@ describe("runtime: WorkQueue", () => {
     queue.close();
     expect(await taken).to.equal(undefined);
   });
+
+  describe("urgency", () => {
+    const taken = async (queue: WorkQueue, count: number): Promise<(string | undefined)[]> => {
+      const keys: (string | undefined)[] = [];
+      for (let i = 0; i < count; i++) keys.push(await queue.take());
+      return keys;
+    };
+
+    it("brings keys before those that came earlier, each kind in its order", async () => {
+      const queue = new WorkQueue();
+      for (const key of ["a", "b"]) queue.add(key);
+      for (const key of ["x", "y"]) queue.add(key, true);
+      expect(queue.length).to.equal(4);
+      expect(await taken(queue, 4)).to.deep.equal(["x", "y", "a", "b"]);
+    });
+
+    it("is given to a key that waits already, and not taken from it", async () => {
+      const queue = new WorkQueue();
+      for (const key of ["a", "b", "c"]) queue.add(key);
+      queue.add("c", true);
+      queue.add("c");
+      expect(queue.length).to.equal(3);
+      expect(await taken(queue, 3)).to.deep.equal(["c", "a", "b"]);
+    });
+
+    it("lasts when the key comes while it is worked on", async () => {
+      const queue = new WorkQueue();
+      queue.add("x");
+      await queue.take();
+      queue.add("a");
+      queue.add("x", true);
+      queue.add("x");
+      queue.done("x");
+      expect(await taken(queue, 2)).to.deep.equal(["x", "a"]);
+    });
+
+    it("of ever more keys does not keep another waiting for ever", async () => {
+      const queue = new WorkQueue();
+      queue.add("a");
+      for (let i = 0; i < 50; i++) queue.add(`x${i}`, true);
+      expect(await taken(queue, 12)).to.include("a");
+    });
+  });
 });
