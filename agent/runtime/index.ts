@@ -14,6 +14,7 @@ export * from "./kube-transport.js";
 export * from "./leader-election.js";
 export * from "./logger.js";
 export * from "./metadata.js";
+export * from "./pour.js";
 export * from "./resource-type.js";
 export * from "./same-json.js";
 export * from "./shared-informers.js";

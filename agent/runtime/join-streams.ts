@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { pour } from "./pour.js";
 
 const KEEP_ALIVE_MS = 30_000;
 
@@ -10,7 +11,7 @@ export function joinStreams(a: Duplex, b: Duplex): void {
   ] as const) {
     from.allowHalfOpen = true;
     quiet(from);
-    from.pipe(to);
+    pour(from, to);
     from.on("error", () => to.destroy());
     from.on("close", () => {
       if (!from.readableEnded || from.errored) to.destroy();

@@ -1,5 +1,5 @@
 import type http from "node:http";
-import type { KubeTransport } from "../../runtime/index.js";
+import { pour, type KubeTransport } from "../../runtime/index.js";
 
 /** Why a combination of log parameters is not valid, if so. */
 export function logParameterProblem(query: URLSearchParams): string | undefined {
@@ -23,5 +23,5 @@ export async function relayLogs(response: http.ServerResponse, remote: KubeTrans
   response.writeHead(upstream.statusCode ?? 502, type ? { "content-type": type } : {});
   response.flushHeaders();
   upstream.on("error", () => response.destroy());
-  upstream.pipe(response);
+  pour(upstream, response);
 }

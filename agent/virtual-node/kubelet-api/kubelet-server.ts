@@ -2,7 +2,7 @@ import { constants } from "node:crypto";
 import type http from "node:http";
 import https from "node:https";
 import type { Duplex } from "node:stream";
-import type { SecureContextOptions } from "node:tls";
+import { DEFAULT_CIPHERS, type SecureContextOptions } from "node:tls";
 import type { Pod } from "kubernetes-types/core/v1";
 import { messageOf } from "../../runtime/index.js";
 import type { VirtualNodeContext } from "../context.js";
@@ -32,6 +32,10 @@ export interface ServingCertificate {
 
 /** Longer than API servers keep idle connections to kubelets, so that none is closed as it is reused. */
 const KEEP_ALIVE_MS = 120_000;
+
+/** Much passes through here: of the ciphers of TLS 1.3, which are all good, the cheapest comes first, as with Kubernetes' own servers. */
+const FIRST_CIPHER = "TLS_AES_128_GCM_SHA256";
+const CIPHERS = [FIRST_CIPHER, ...DEFAULT_CIPHERS.split(":").filter((cipher) => cipher !== FIRST_CIPHER)].join(":");
 
 /** An answer that is no success. */
 class HttpError extends Error {
@@ -114,6 +118,7 @@ export class KubeletServer {
       key: this.certificate.key,
       ca: this.authority?.pem ?? [],
       minVersion: "TLSv1.2",
+      ciphers: CIPHERS,
       // A resumed session would carry no client certificate.
       secureOptions: constants.SSL_OP_NO_TICKET,
     };
