@@ -26,8 +26,12 @@ interface Told {
 /** Writes Kubernetes events on the objects that people look at. The same event within five minutes only raises its count. */
 export class EventRecorder {
   private readonly recent = new Map<string, { name: string; namespace: string; count: number; at: number }>();
+  /** Normal events whose turn is yet to come, in the order of their turns. */
+  private readonly waiting: { told: Told; due: number }[] = [];
   /** When the last Normal event was due, had they all come at an even pace. */
   private lastDue = 0;
+  private nextTurn?: NodeJS.Timeout;
+  private nextForgetting?: NodeJS.Timeout;
 
   constructor(
     private readonly client: KubeClient,
@@ -39,10 +43,9 @@ export class EventRecorder {
     const at = Date.now();
     const told: Told = { object: referenceTo(type, object), type: "Normal", reason, message, at };
     this.lastDue = Math.max(this.lastDue + PACE_MS, at - (BURST - 1) * PACE_MS);
-    const waitMs = this.lastDue - at;
-    if (waitMs <= 0) void this.record(told);
-    // Nobody waits for it at the process's end.
-    else setTimeout(() => void this.record(told), waitMs).unref();
+    if (this.lastDue <= at) return void this.record(told);
+    this.waiting.push({ told, due: this.lastDue });
+    this.waitForTurn();
   }
 
   /** At once, whatever else is told. */
@@ -50,8 +53,27 @@ export class EventRecorder {
     void this.record({ object: referenceTo(type, object), type: "Warning", reason, message, at: Date.now() });
   }
 
+  /** One timer for all that wait; nobody waits for them at the process's end. */
+  private waitForTurn(): void {
+    const [first] = this.waiting;
+    if (!first || this.nextTurn) return;
+    this.nextTurn = setTimeout(
+      () => {
+        this.nextTurn = undefined;
+        const now = Date.now();
+        for (let next = this.waiting[0]; next && next.due <= now; next = this.waiting[0]) {
+          this.waiting.shift();
+          void this.record(next.told);
+        }
+        this.waitForTurn();
+      },
+      Math.max(1, first.due - Date.now()),
+    ).unref();
+  }
+
   private async record(told: Told): Promise<void> {
-    const key = JSON.stringify([{ ...told.object, resourceVersion: "" }, told.type, told.reason, told.message]);
+    const { apiVersion, kind, namespace: place, name: subject, uid } = told.object;
+    const key = [apiVersion, kind, place, subject, uid, told.type, told.reason, told.message].join("|");
     const { at } = told;
     const present = this.recent.get(key);
     try {
@@ -64,12 +86,12 @@ export class EventRecorder {
         });
         return;
       }
-      this.forgetOld(at);
       const { name = "", namespace = "default" } = told.object;
       const suffix = `.${at.toString(16)}${Math.floor(Math.random() * 65_536).toString(16)}`;
       // The longest names leave no room for it.
       const eventName = name.slice(0, NAME_LENGTH - suffix.length).replace(/[-.]+$/, "") + suffix;
       this.recent.set(key, { name: eventName, namespace, count: 1, at });
+      this.forgetLater();
       await this.create({ name: eventName, namespace }, told);
     } catch (error) {
       // An event is a courtesy: losing one must not fail the work it tells of.
@@ -95,8 +117,14 @@ export class EventRecorder {
     });
   }
 
-  private forgetOld(now: number): void {
-    for (const [key, { at }] of this.recent) if (now - at > SAME_MS) this.recent.delete(key);
+  /** What a crowd has left must not stay when nothing more is told. */
+  private forgetLater(): void {
+    this.nextForgetting ??= setTimeout(() => {
+      this.nextForgetting = undefined;
+      const now = Date.now();
+      for (const [key, { at }] of this.recent) if (now - at >= SAME_MS) this.recent.delete(key);
+      if (this.recent.size > 0) this.forgetLater();
+    }, SAME_MS).unref();
   }
 }
 

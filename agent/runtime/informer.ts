@@ -134,6 +134,15 @@ export class Informer<T extends KubeObject> {
     this.store(this.trimmed(object));
   }
 
+  /**
+   * Keeps less of an object from now on, as what was to be done with the rest has been done; nobody is told. Does nothing when it has changed meanwhile, and
+   * what comes of it later is whole again. What indexes look at must stay.
+   */
+  shrink(object: T, trim: (object: T) => T): void {
+    const key = keyOf(object);
+    if (this.objects.get(key) === object) this.objects.set(key, trim(object));
+  }
+
   private async run(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(FIRST_RETRY_MS, LAST_RETRY_MS);
     while (!signal.aborted) {

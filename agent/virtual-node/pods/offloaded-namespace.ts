@@ -31,8 +31,19 @@ export function watchNamespace(
       ...options,
       trim: (shadow) => ({ ...shadow, spec: { pod: changeablePart(shadow.spec.pod) } }),
     }),
-    pods: new Informer(remote, PodResource, { ...options, trim: ({ spec: _, ...pod }) => pod }),
+    pods: new Informer(remote, PodResource, { ...options, trim: identityAndStatus }),
     tokens: tokens.informer(pair),
+  };
+}
+
+/** Of a remote pod: which it is, whose, and how it is. Its labels and annotations are those of its ShadowPod. */
+export function identityAndStatus({ apiVersion, kind, metadata, status }: Pod): Pod {
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, ownerReferences } = metadata ?? {};
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, deletionTimestamp, ownerReferences },
+    status,
   };
 }
 

@@ -11,6 +11,7 @@ import {
 import { REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
 import { localEvent, localKindOf } from "./event.js";
+import { metadataOnly } from "./local-namespace.js";
 import { isReflected, type Reflection } from "./reflected-metadata.js";
 
 /** Finds the consumer's object that is known at the provider by a kind and name; undefined if that is not ours to tell of. */
@@ -20,10 +21,12 @@ export interface EventReflectorOptions {
   workers: number;
   /** Whether the process has more pressing things to do: events are for reading. */
   isBusy: () => boolean;
+  /** How long an event may wait for quieter times in milliseconds, one that warns of something and any other. Default 10 and 30 seconds. */
+  patienceMs?: { warning: number; normal: number };
 }
 
-/** How long an event may wait for quieter times, one that warns of something and any other, and how often it asks. */
 const PATIENCE_MS = { warning: 10_000, normal: 30_000 };
+/** How often one that waits asks whether it may go. */
 const LOOK_MS = 500;
 
 interface Entry {
@@ -31,7 +34,10 @@ interface Entry {
   events: Informer<Event>;
 }
 
-/** Brings back the provider's events about what we have there. Watches: the provider's events per offloaded namespace. Owns: their copies. */
+/**
+ * Brings back the provider's events about what we have there. Watches: the provider's events per offloaded namespace. Owns: their copies. Of an event that has
+ * been told only its name is kept: a provider has several per pod, for an hour each.
+ */
 export class EventReflector {
   readonly name = "reflect-event";
   private readonly controller: Controller;
@@ -78,10 +84,17 @@ export class EventReflector {
     if (!entry) return;
     const event = entry.events.find(entry.pair.remote, name);
     if (!event) return this.removeCopy(namespace, name);
-    const patienceMs = event.type === "Warning" ? PATIENCE_MS.warning : PATIENCE_MS.normal;
-    if (this.options.isBusy() && this.age(event) < patienceMs) return { requeueAfterMs: LOOK_MS };
+    if (isTold(event)) return;
+    const { patienceMs = PATIENCE_MS, isBusy } = this.options;
+    const patience = event.type === "Warning" ? patienceMs.warning : patienceMs.normal;
+    if (isBusy() && this.age(event) < patience) return { requeueAfterMs: LOOK_MS };
+    await this.tell(event, entry.pair);
+    entry.events.shrink(event, metadataOnly);
+  }
+
+  private async tell(event: Event, pair: NamespacePair): Promise<void> {
     const kind = localKindOf(event.involvedObject);
-    const object = kind && this.lookup(entry.pair, kind, event.involvedObject.name ?? "");
+    const object = kind && this.lookup(pair, kind, event.involvedObject.name ?? "");
     if (!kind || !object) return;
     const copy = localEvent(event, kind, object, this.reflection);
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
@@ -118,4 +131,9 @@ export class EventReflector {
     if (!copy || !isReflected(copy.metadata, this.reflection)) return;
     await local.delete(EventResource, { name, namespace }, { uid: copy.metadata.uid });
   }
+}
+
+/** Whether nothing but its metadata is left of an event here. */
+function isTold(event: Event): boolean {
+  return !("involvedObject" in event);
 }

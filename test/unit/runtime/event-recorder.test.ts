@@ -44,5 +44,11 @@ describe("runtime: EventRecorder", () => {
     expect(events.filter(({ type }) => type === "Warning")).to.have.length(1);
     await until("the others", 5_000, () => events.length === 26 || undefined);
     for (const { firstTimestamp } of events) expect(Date.parse(String(firstTimestamp))).to.be.at.most(end);
+    const order = events.filter(({ type }) => type === "Normal").map(({ involvedObject }) => involvedObject.name);
+    expect(order).to.deep.equal(Array.from({ length: 25 }, (_, i) => `o${i}`));
+    await delay(250);
+    told.normal(ConfigMapResource, object("alone"), "Made", "it is made");
+    await delay(0);
+    expect(events, "one that comes alone waits for nothing").to.have.length(27);
   });
 });

@@ -1,0 +1,87 @@
+import { expect } from "chai";
+import { once } from "node:events";
+import type { Event } from "kubernetes-types/core/v1";
+import { createLogger, kubeTime, type KubeClient, type WatchEvent } from "../../../agent/runtime/index.js";
+import type { VirtualNodeContext } from "../../../agent/virtual-node/context.js";
+import { EventReflector } from "../../../agent/virtual-node/reflection/event-reflector.js";
+import { until } from "../../clusters/support/wait.js";
+
+const DEADLINE_MS = 5_000;
+const PATIENCE_MS = { warning: 600, normal: 1_200 };
+const PAIR = { local: "shop", remote: "shop-there" };
+
+const event = (name: string, type: "Normal" | "Warning", resourceVersion = "1"): Event => ({
+  metadata: { name, namespace: PAIR.remote, uid: name, resourceVersion, creationTimestamp: kubeTime() },
+  involvedObject: { kind: "Pod", name: "web" },
+  reason: "Told",
+  message: `${name} of ${resourceVersion}`,
+  type,
+});
+
+/** A reflector whose provider has these events, and what it has written for the consumer. */
+function reflector(events: Event[], isBusy: () => boolean) {
+  const written: string[] = [];
+  const write = (_type: unknown, { message = "" }: Event): Promise<Event> => {
+    written.push(message);
+    return Promise.resolve({} as Event);
+  };
+  const watches: ((told: WatchEvent<Event>) => void)[] = [];
+  const remote = {
+    cluster: "provider",
+    pages: async function* () {
+      yield await Promise.resolve({ metadata: { resourceVersion: "1" }, items: events });
+    },
+    watch: async function* (_type: unknown, { signal }: { signal: AbortSignal }) {
+      const ended = once(signal, "abort").then(() => undefined);
+      for (;;) {
+        const next = await Promise.race([ended, new Promise<WatchEvent<Event>>((resolve) => watches.push(resolve))]);
+        if (!next) return;
+        yield next;
+      }
+    },
+  } as unknown as KubeClient;
+  const context = {
+    remote,
+    local: { create: write, apply: write } as unknown as KubeClient,
+    logger: createLogger("test"),
+    config: { homeClusterId: "consumer", foreignClusterId: "provider" },
+  } as unknown as VirtualNodeContext;
+  const pod = { metadata: { name: "web", namespace: PAIR.local, uid: "u" } };
+  const options = { workers: 1, isBusy, patienceMs: PATIENCE_MS };
+  const told = new EventReflector(context, () => pod, options);
+  told.start();
+  const activity = told.open(PAIR);
+  return {
+    written,
+    change: (object: Event) => watches.shift()?.({ type: "MODIFIED", object }),
+    stop: () => Promise.all([told.stop(), activity.stop()]),
+  };
+}
+
+describe("events of the provider", () => {
+  it("are told at once by a process that has nothing else to do, and again when they change", async () => {
+    const { written, change, stop } = reflector([event("a", "Normal")], () => false);
+    await until("the event", DEADLINE_MS, () => Promise.resolve(written.length === 1 || undefined), 5);
+    change(event("a", "Normal", "2"));
+    await until("its change", DEADLINE_MS, () => Promise.resolve(written.length === 2 || undefined), 5);
+    await stop();
+    expect(written).to.deep.equal(["a of 1", "a of 2"]);
+  });
+
+  it("wait while it is busy, and are told in the order of what they mean however long that lasts", async () => {
+    const { written, stop } = reflector([event("normal", "Normal"), event("warning", "Warning")], () => true);
+    await until("both", DEADLINE_MS, () => Promise.resolve(written.length === 2 || undefined), 5);
+    await stop();
+    expect(written).to.deep.equal(["warning of 1", "normal of 1"]);
+  });
+
+  it("that have waited are told as soon as it is quiet", async () => {
+    let isBusy = true;
+    const patient = reflector([event("a", "Normal")], () => isBusy);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(patient.written).to.deep.equal([]);
+    isBusy = false;
+    await until("the event", DEADLINE_MS, () => Promise.resolve(patient.written.length === 1 || undefined), 5);
+    await patient.stop();
+  });
+});
