@@ -32,7 +32,7 @@ import { QuotaRoom, userOf } from "./quota-room.js";
 const WORKERS = 20;
 /** How long a new Pod may be Pending before its ShadowPod says so, and run in a crowd before it does. */
 const STARTING_MS = 20_000;
-/** So many Pods made within so long are a crowd: that they run is told when it has come to rest, as nobody acts on it. */
+/** So many Pods made, or begun to run, within so long are a crowd: that they run is told when it has come to rest, as nobody acts on it. */
 const CROWD = { pods: 10, milliseconds: 5_000 };
 const FAILED_CREATE = "FailedCreatePod";
 
@@ -49,7 +49,11 @@ export function shadowPodController(context: ControllerContext): Controller {
   const quotas = informers.for(QuotaResource);
   const room = new QuotaRoom(quotas, pods);
   const events = context.recorder("shadowpod-controller");
-  const lately = new Crowd(CROWD.pods, CROWD.milliseconds);
+  const made = new Crowd(CROWD.pods, CROWD.milliseconds);
+  const begun = new Crowd(CROWD.pods, CROWD.milliseconds);
+  pods.onEvent((event) => {
+    if (event.type === "updated" && isRunning(event.object) && !isRunning(event.old)) begun.come();
+  });
 
   async function reconcile(key: string): Promise<ReconcileResult | void> {
     const shadow = shadowPods.get(key);
@@ -67,7 +71,7 @@ export function shadowPodController(context: ControllerContext): Controller {
     const pod = podOf(shadow, configurationFor(shadow));
     const problem = config.resourceEnforcement ? room.take(shadow) : undefined;
     if (problem) return refuse(shadow, `the pod waits for room: ${problem}`);
-    lately.come();
+    made.come();
     try {
       pods.observe(await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER }));
     } catch (error) {
@@ -130,7 +134,8 @@ export function shadowPodController(context: ControllerContext): Controller {
     const age = Date.now() - Date.parse(pod.metadata?.creationTimestamp ?? "");
     const isStarting = phase === "Pending" && known === "Unknown" && !reason;
     if (isStarting && age < STARTING_MS) return { requeueAfterMs: STARTING_MS };
-    if (phase === "Running" && age < STARTING_MS && lately.isThere) return { requeueAfterMs: CROWD.milliseconds };
+    const isCrowd = made.isThere || begun.isThere;
+    if (phase === "Running" && age < STARTING_MS && isCrowd) return { requeueAfterMs: CROWD.milliseconds };
     await writeStatus(shadow, { phase });
   }
 
@@ -189,6 +194,10 @@ type ShadowPodPhase = ShadowPodStatus["phase"];
 /** A Pod that is to run for ever and is being deleted, as from a node that is emptied: its end is not the ShadowPod's, another one follows. */
 function isMadeAnew(pod: Pod): boolean {
   return isDeleting(pod) && hasEnded(pod) && (pod.spec?.restartPolicy ?? "Always") === "Always";
+}
+
+function isRunning({ status }: Pod): boolean {
+  return status?.phase === "Running";
 }
 
 function isOwnedBy(pod: Pod, shadow: ShadowPod): boolean {
