@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { fabricLinks, fabricRouting, fabricRuleset } from "../../../agent/fabric/plan.js";
 import { collectFabricState } from "../../../agent/fabric/collect-state.js";
-import { collectState } from "../../../agent/gateway/collect-state.js";
+import { collectState, lentAddresses } from "../../../agent/gateway/collect-state.js";
 import { parseGatewayArguments } from "../../../agent/gateway/arguments.js";
 import { gatewayLinks, gatewayRouting } from "../../../agent/gateway/routing.js";
 import { gatewayRuleset } from "../../../agent/gateway/ruleset.js";
@@ -18,6 +18,7 @@ import {
   IPResource,
   InternalFabricResource,
   InternalNodeResource,
+  lentPart,
 } from "../../../agent/api/index.js";
 
 const args = parseGatewayArguments(
@@ -180,6 +181,21 @@ describe("what a node does, from custom resources", () => {
     const unreachable = { "networking.liqo.io/host-unreachable": "true" };
     const ips = [ip("10.70.0.5", "192.0.2.9"), ip("10.70.0.6", "192.0.2.8", unreachable), ip("", "192.0.2.7")];
     expect(collectFabricState({ ...objects, ips })?.lentTargets).to.deep.equal(["192.0.2.9"]);
+  });
+
+  it("goes by nothing else of what is lent than is kept of it, and neither does a gateway", () => {
+    const masqueraded = { ...ip("10.70.0.7", "192.0.2.7"), spec: { ip: "192.0.2.7", masquerade: true } };
+    const unreachable = ip("10.70.0.6", "192.0.2.8", { "networking.liqo.io/host-unreachable": "true" });
+    const ending = { ...ip("10.70.0.8", "192.0.2.6") };
+    ending.metadata = { ...ending.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
+    const ips = [ip("10.70.0.5", "192.0.2.9"), masqueraded, unreachable, ending, ip("", "192.0.2.5")];
+    const node = collectFabricState({ ...objects, ips });
+    expect(node?.masqueraded).to.have.length(1);
+    expect(node?.lentTargets).to.have.length(2);
+    expect(collectFabricState({ ...objects, ips: ips.map(lentPart) })).to.deep.equal(node);
+    const lent = lentAddresses({ configuration, ips });
+    expect(lent).to.have.length(2);
+    expect(lentAddresses({ configuration, ips: ips.map(lentPart) })).to.deep.equal(lent);
   });
 
   it("does nothing without gateways", () => {
