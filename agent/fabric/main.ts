@@ -10,8 +10,8 @@ import {
   NetworkResource,
   NetworkType,
 } from "../api/index.js";
-import { LevelLoop, NftablesTable, commandRunner } from "../net/index.js";
-import { Informer, KubeClient, createLogger, type KubeObject } from "../runtime/index.js";
+import { LevelLoop, NftablesTable, commandRunner, tellChanges } from "../net/index.js";
+import { Informer, KubeClient, createLogger, logChanges, type KubeObject } from "../runtime/index.js";
 import { FirewallTables, HostRules, applyTablePlans } from "../host-rules/index.js";
 import { applyFabric, removeFabric } from "./apply.js";
 import { serveMetrics } from "../runtime/health.js";
@@ -55,7 +55,7 @@ function parseArguments(argv: string[], env: NodeJS.ProcessEnv): FabricArguments
 export async function runFabric(argv: string[], signal: AbortSignal): Promise<void> {
   const args = parseArguments(argv, process.env);
   const logger = createLogger("fabric");
-  const run = commandRunner();
+  const run = tellChanges(commandRunner(), logger);
   const table = new NftablesTable(run);
   if (args.cleanup) {
     await removeFabric(run, table);
@@ -64,6 +64,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     return;
   }
   const client = KubeClient.inCluster();
+  logChanges(client.transport, logger);
   const { nodeName, namespace } = args;
   const fabrics = new Informer(client, InternalFabricResource, { logger });
   const internalNodes = new Informer(client, InternalNodeResource, {
@@ -126,6 +127,5 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     links = state?.links.length ?? 0;
     const isChanged = state ? await applyFabric(run, table, state) : await removeFabric(run, table);
     if (isChanged) hostRules.trigger();
-    if (isChanged) logger.info({ links: state?.links.length ?? 0 }, "node updated");
   }
 }

@@ -38,6 +38,8 @@ export class ConnectionReporter {
   private session?: { publicKey: string; peerPublicKey: string };
   /** Whether the status is this process's word, no longer that of the one before it. */
   private hasSpoken = false;
+  /** What the status said last, but for the latency. */
+  private said?: string;
   private writtenAt = 0;
   private writing = false;
   private again = false;
@@ -93,6 +95,7 @@ export class ConnectionReporter {
   /** Another replica serves: the status is its word from now on. */
   yield(): void {
     this.hasSpoken = false;
+    this.said = undefined;
     this.obstacle = undefined;
     this.forgetTunnel();
   }
@@ -146,6 +149,7 @@ export class ConnectionReporter {
   private async create(): Promise<void> {
     try {
       const connection = connectionOf(this.args);
+      this.said = undefined;
       this.observe(await this.client.create(ConnectionResource, connection, { fieldManager: FIELD_MANAGER }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
@@ -201,8 +205,10 @@ export class ConnectionReporter {
       ...this.session,
     };
     const id = { name: gatewayResourceName(name), namespace };
-    const options = { subresource: "status", fieldManager: FIELD_MANAGER } as const;
+    const saying = JSON.stringify({ ...status, latency: undefined });
+    const options = { subresource: "status", fieldManager: FIELD_MANAGER, isHeartbeat: saying === this.said } as const;
     this.observe(await this.client.mergePatch(ConnectionResource, id, { status }, options));
+    this.said = saying;
   }
 }
 

@@ -1,8 +1,8 @@
 import { Ports } from "../api/names.js";
 import { HostRules, gatewayRuleOwner } from "../host-rules/index.js";
 import { startHealthServer } from "../runtime/health.js";
-import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner } from "../net/index.js";
-import { KubeClient, aborted, createLogger, delay } from "../runtime/index.js";
+import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner, tellChanges } from "../net/index.js";
+import { KubeClient, aborted, createLogger, delay, logChanges } from "../runtime/index.js";
 import { parseGatewayArguments } from "./arguments.js";
 import { collectState, tunnelState, type GatewayObjects } from "./collect-state.js";
 import { ConnectionReporter } from "./connection-reporter.js";
@@ -36,8 +36,9 @@ const RESYNC_MS = 60_000;
 export async function runGateway(argv: string[], signal: AbortSignal): Promise<void> {
   const args = parseGatewayArguments(argv);
   const logger = createLogger("gateway");
-  const run = commandRunner();
+  const run = tellChanges(commandRunner(), logger);
   const client = KubeClient.inCluster();
+  logChanges(client.transport, logger);
   const ended = new AbortController();
   signal.addEventListener("abort", () => ended.abort(), { once: true });
   let failure: string | undefined;
@@ -158,7 +159,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
 
   async function route(state: GatewayState): Promise<void> {
     // Rules come first, so that nothing passes untranslated.
-    if (await table.apply(gatewayRuleset(state))) logger.info({ nodes: state.nodes.length }, "rules applied");
+    await table.apply(gatewayRuleset(state));
     await applyVxlan(run, gatewayLinks(state));
     await applyRouting(run, gatewayRouting(state));
   }

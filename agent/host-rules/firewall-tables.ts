@@ -21,7 +21,11 @@ export class FirewallTables {
   /** What each table was made from, and what it looked like soon afterwards. */
   private readonly written = new Map<string, { text: string; fingerprint?: string }>();
 
-  constructor(private readonly run: Run) {}
+  /** @param tell is told of each change that was made */
+  constructor(
+    private readonly run: Run,
+    private readonly tell: (change: string) => void = () => undefined,
+  ) {}
 
   /** Brings the host to these tables and no others. Resolves to what stood in the way, by table. */
   async apply(wanted: ReadonlyMap<string, WantedTable>): Promise<Map<string, string>> {
@@ -30,6 +34,7 @@ export class FirewallTables {
     for (const [key, id] of ours) {
       if (wanted.has(key)) continue;
       await this.nft(removalCommands(id));
+      this.tell(`delete table ${key}`);
       this.written.delete(key);
     }
     const taken = wanted.size > 0 ? await this.tables() : new Set<string>();
@@ -53,6 +58,7 @@ export class FirewallTables {
       throw error;
     }
     this.written.set(key, { text });
+    this.tell(`table ${key}`);
     return undefined;
   }
 

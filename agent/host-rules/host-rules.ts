@@ -4,7 +4,7 @@ import {
   type FirewallConfiguration,
   type RouteConfiguration,
 } from "../api/index.js";
-import { LevelLoop, type Run } from "../net/index.js";
+import { LevelLoop, tellChange, type Run } from "../net/index.js";
 import { Informer, messageOf, type KubeClient, type KubeObject, type Logger } from "../runtime/index.js";
 import { ConditionWriter } from "./condition-writer.js";
 import { tableCommands, tableName } from "./firewall-json.js";
@@ -51,7 +51,7 @@ export class HostRules {
     const { client, run, logger } = options;
     this.routes = new Informer(client, RouteConfigurationResource, { logger });
     this.firewalls = new Informer(client, FirewallConfigurationResource, { logger });
-    this.tables = new FirewallTables(run);
+    this.tables = new FirewallTables(run, (change) => tellChange(logger, "nft", change));
     this.conditions = new ConditionWriter({ ...options, fieldManager: rulesManager(options.owner) });
     this.loop = new LevelLoop({ apply: () => this.apply(), logger });
   }

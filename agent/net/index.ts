@@ -6,4 +6,5 @@ export * from "./level-loop.js";
 export * from "./nftables.js";
 export * from "./ranges.js";
 export * from "./routes.js";
+export * from "./tell-changes.js";
 export * from "./vxlan.js";

@@ -13,7 +13,7 @@ const VERBS: Partial<Record<KubeRequest["method"], string>> = {
 /** One line of the log, at level info, for each change that is made through a client. Of contents nothing is told. */
 export function logChanges(transport: KubeTransport, logger: Logger): void {
   transport.onWritten = (request) => {
-    const change = changeOf(request);
+    const change = request.isHeartbeat ? undefined : changeOf(request);
     if (change) logger.info({ cluster: transport.cluster, ...change }, VERBS[request.method] ?? request.method);
   };
 }

@@ -200,22 +200,24 @@ export class KubeClient {
     return this.replace(type, object, { ...options, subresource: "status" });
   }
 
-  /** JSON merge patch: null removes. */
+  /** JSON merge patch: null removes. A heartbeat, which says again what is known, is no change that logs tell. */
   mergePatch<T extends KubeObject>(
     type: ResourceType<T>,
     id: ObjectName,
     patch: object,
-    options: WriteOptions & { subresource?: "status"; fieldManager?: string } = {},
+    options: WriteOptions & { subresource?: "status"; fieldManager?: string; isHeartbeat?: boolean } = {},
   ): Promise<T> {
     const path = withQuery(objectPath(type, id, options.subresource), {
       ...dryRun(options),
       fieldManager: options.fieldManager,
     });
+    const { signal, isHeartbeat } = options;
     return this.json<T>("PATCH", path, {
       subject: describe(type, id),
       body: patch,
       contentType: MERGE_PATCH,
-      signal: options.signal,
+      signal,
+      isHeartbeat,
     });
   }
 
@@ -327,7 +329,14 @@ export class KubeClient {
   private async json<T>(
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
-    options: { subject: string; body?: object; contentType?: string; signal?: AbortSignal; timeoutMs?: number },
+    options: {
+      subject: string;
+      body?: object;
+      contentType?: string;
+      signal?: AbortSignal;
+      timeoutMs?: number;
+      isHeartbeat?: boolean;
+    },
   ): Promise<T> {
     const deadline = Date.now() + BUSY_DEADLINE_MS;
     for (;;) {
@@ -338,6 +347,7 @@ export class KubeClient {
         body: options.body === undefined ? undefined : JSON.stringify(options.body),
         timeoutMs: options.timeoutMs ?? this.timeoutMs,
         signal: options.signal,
+        isHeartbeat: options.isHeartbeat,
       });
       if ((response.statusCode ?? 0) < 300) return JSON.parse(await readText(response)) as T;
       const error = await this.failure(response, options.subject);

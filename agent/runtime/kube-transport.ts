@@ -15,6 +15,8 @@ export interface KubeRequest {
   /** Milliseconds without any byte before the request fails; 0 = none (watches, log streams). */
   timeoutMs: number;
   headers?: Record<string, string>;
+  /** Of a write: it says again what is known, for others to see that the writer lives. */
+  isHeartbeat?: boolean;
 }
 
 /** Where an API server is and how to prove who we are, resolved from a kubeconfig. */

@@ -4,6 +4,7 @@ import {
   LeaderElection,
   aborted,
   createLogger,
+  logChanges,
   messageOf,
   type Logger,
 } from "../runtime/index.js";
@@ -36,6 +37,7 @@ export async function runVirtualNodeOf(
   let ready = false;
   const health = startHealthServer(() => ready, config.healthPort);
 
+  logChanges(local.transport, logger);
   const connection = new RemoteConnection(local, config, logger);
   const state = new LiveState(local, config, logger);
   connection.start();

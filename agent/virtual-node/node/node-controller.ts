@@ -77,7 +77,7 @@ export class NodeController {
 
   private async create(virtualNode: VirtualNode): Promise<Node | undefined> {
     if (isDeleting(virtualNode)) return undefined;
-    const { local, config, logger } = this.context;
+    const { local, config } = this.context;
     const { labels, annotations, taints } = desiredNodeMetadata(config, virtualNode);
     const record = appliedRecord({ labels, annotations, taints });
     const node = await local.create(
@@ -89,7 +89,6 @@ export class NodeController {
       },
       { fieldManager: FIELD_MANAGER },
     );
-    logger.info({ node: config.nodeName }, "node created");
     this.statusWrittenAt = Date.now();
     this.leaseRenewedAt = 0;
     this.nodes.observe(node);
@@ -116,8 +115,9 @@ export class NodeController {
     const { local, config } = this.context;
     const desired = this.desiredStatus(virtualNode, node);
     const due = Date.now() - this.statusWrittenAt >= STATUS_HEARTBEAT_MS;
-    if (!due && !nodeStatusDiffers(node.status, desired)) return;
-    const options = { subresource: "status", fieldManager: FIELD_MANAGER } as const;
+    const isHeartbeat = !nodeStatusDiffers(node.status, desired);
+    if (!due && isHeartbeat) return;
+    const options = { subresource: "status", fieldManager: FIELD_MANAGER, isHeartbeat } as const;
     const patch = nodeStatusPatch(node.status, desired);
     this.nodes.observe(await local.mergePatch(NodeResource, { name: config.nodeName }, patch, options));
     this.statusWrittenAt = Date.now();

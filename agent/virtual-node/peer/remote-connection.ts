@@ -1,7 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Secret } from "kubernetes-types/core/v1";
 import { DataKeys } from "../../api/index.js";
-import { Informer, KubeClient, SecretResource, messageOf, type Logger } from "../../runtime/index.js";
+import { Informer, KubeClient, SecretResource, logChanges, messageOf, type Logger } from "../../runtime/index.js";
 import type { VirtualNodeConfig } from "../arguments.js";
 
 /**
@@ -69,6 +69,7 @@ export class RemoteConnection {
       return;
     }
     this.client = new KubeClient(this.kubeConfig, { cluster: this.config.foreignClusterId });
+    logChanges(this.client.transport, this.logger);
     for (const resolve of this.waiters.splice(0)) resolve(this.client);
   }
 }

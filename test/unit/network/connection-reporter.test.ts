@@ -19,14 +19,22 @@ const ARGUMENTS = {
 class Cluster {
   connection?: Connection;
   readonly values: (string | undefined)[] = [];
+  /** Those of them that were written for others to see that the gateway lives. */
+  readonly heartbeats: (string | undefined)[] = [];
 
   /** A gateway's process that begins to report. */
   process(): ConnectionReporter {
     const client = {
       create: (_type: unknown, connection: Connection) => Promise.resolve((this.connection = connection)),
-      mergePatch: (_type: unknown, _id: unknown, { status }: Connection) => {
+      mergePatch: (
+        _type: unknown,
+        _id: unknown,
+        { status }: Connection,
+        { isHeartbeat }: { isHeartbeat?: boolean },
+      ) => {
         this.connection = { ...this.connection!, status: { ...this.connection?.status, ...status } };
         this.values.push(status?.value);
+        if (isHeartbeat) this.heartbeats.push(status?.value);
         return Promise.resolve(this.connection);
       },
     } as unknown as KubeClient;
@@ -69,6 +77,22 @@ describe("what a gateway says of its connection", () => {
     standby.yield();
     await former.ensure("userspace");
     expect(cluster.values.slice(2)).to.deep.equal(["Connecting", "Connected", "Connecting"]);
+  });
+
+  it("is no news while only the latency is another, and news for whoever has not said it", async () => {
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    await settle();
+    former.expectNews();
+    former.report({ ...connected, latency: 2 });
+    await settle();
+    expect(cluster.values).to.deep.equal(["Connecting", "Connected", "Connected"]);
+    expect(cluster.heartbeats).to.deep.equal(["Connected"]);
+    former.yield();
+    await former.ensure("userspace");
+    former.report(connected);
+    await settle();
+    expect(cluster.values.slice(3)).to.deep.equal(["Connecting", "Connected"]);
+    expect(cluster.heartbeats).to.deep.equal(["Connected"]);
   });
 
   it("is no longer that it is connected once there is no peer, with the reason, until there is one again", async () => {

@@ -1,7 +1,21 @@
 import { expect } from "chai";
-import { changeOf } from "../../../agent/runtime/index.js";
+import { pino } from "pino";
+import { changeOf, logChanges, type KubeClient } from "../../../agent/runtime/index.js";
 
 describe("a change, as logs tell it", () => {
+  it("is one line; a heartbeat is none", () => {
+    const lines: object[] = [];
+    const logger = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line) as object) });
+    const transport = { cluster: "one" } as KubeClient["transport"];
+    logChanges(transport, logger);
+    const request = { method: "PATCH", path: "/api/v1/nodes/a/status", body: "{}", timeoutMs: 0 } as const;
+    transport.onWritten?.(request);
+    transport.onWritten?.({ ...request, isHeartbeat: true });
+    expect(lines).to.deep.equal([
+      { level: 30, cluster: "one", resource: "nodes", name: "a", part: "status", msg: "changed" },
+    ]);
+  });
+
   const tenants = "/apis/authentication.liqo.io/v1beta1/namespaces/liqo-tenant-a/tenants";
   const cases: [string, string, string | undefined, object | undefined][] = [
     ["an object", `${tenants}/a?fieldManager=x&force=true`, "{}", { namespace: "liqo-tenant-a", name: "a" }],
