@@ -29,6 +29,7 @@ import { lossOf, mayDeleteRemoteData, remoteDataOf } from "../../../storage/remo
 import { volumes as volumesOf } from "../storage/informers.js";
 import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
+import { tellOffloading } from "./offloading-events.js";
 import { remoteNamespaceName } from "./remote-name.js";
 import { selectedClusters } from "./selection.js";
 import { clusterConditions, offloadingPhase, type ClusterState } from "./status.js";
@@ -195,7 +196,9 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     if (isDeepStrictEqual(status, offloading.status)) return;
     const latest = offloadings.get(keyOf(offloading)) ?? offloading;
     const updated = await unlessGone(client.replaceStatus(NamespaceOffloadingResource, { ...latest, status }));
-    if (updated) offloadings.observe(updated);
+    if (!updated) return;
+    offloadings.observe(updated);
+    tellOffloading(events, offloading, status);
   }
 
   const all = (): string[] => offloadings.list().map(keyOf);

@@ -43,6 +43,7 @@ import { accountNameOf, clusterRoleBindingOf, namespaceMapOf, serviceAccountOf }
 import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
 import { cordon, removePods } from "./drain.js";
 import { drainCondition, drainDeadline } from "./drain-condition.js";
+import { tellNodeState } from "./node-events.js";
 import { MissingTemplateError, optionsOf } from "./options.js";
 
 /** A look at a drain when no pod has told of its end: a budget may have something to spare again. */
@@ -242,7 +243,9 @@ export function virtualNodeController(context: ControllerContext): Controller {
     const updated = await unlessGone(
       client.mergePatch(VirtualNodeResource, nameOf(latest), patch, { subresource: "status" }),
     );
-    if (updated) virtualNodes.observe(updated);
+    if (!updated) return;
+    virtualNodes.observe(updated);
+    tellNodeState(events, updated, before, conditions);
   }
 
   const byName = (name: string | undefined): string[] =>

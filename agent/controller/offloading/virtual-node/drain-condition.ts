@@ -19,12 +19,10 @@ export function drainCondition({ remaining, blocked }: DrainProgress, deadline: 
   const until = `those left at ${kubeTime(deadline)} are deleted`;
   const waiting = `waiting for ${remaining.length} pods to leave: ${listed(remaining)}`;
   const held = blocked.length > 0 ? `; held by a PodDisruptionBudget: ${listed(blocked)}` : "";
-  return {
-    type: "Node",
-    status: "Draining",
-    reason: blocked.length > 0 ? "EvictionBlocked" : "Draining",
-    message: remaining.length > 0 ? `${waiting}${held}; ${until}` : "all pods have left",
-  };
+  const condition = { type: "Node", status: "Draining" } as const;
+  if (remaining.length === 0) return { ...condition, reason: "Drained", message: "all pods have left" };
+  const reason = blocked.length > 0 ? "EvictionBlocked" : "Draining";
+  return { ...condition, reason, message: `${waiting}${held}; ${until}` };
 }
 
 function listed(pods: string[]): string {
