@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import type { Node } from "kubernetes-types/core/v1";
+import { pino } from "pino";
 import { ForeignClusterResource, VirtualNodeResource, type VirtualNodeSpec } from "../../../agent/api/index.js";
+import type { VirtualNodeContext } from "../../../agent/virtual-node/context.js";
 import { parseVirtualNodeArguments } from "../../../agent/virtual-node/arguments.js";
 import { nodeConditions, sameConditions } from "../../../agent/virtual-node/node/node-conditions.js";
 import {
@@ -9,6 +11,7 @@ import {
   desiredNodeMetadata,
   nodeMetadataPatch,
 } from "../../../agent/virtual-node/node/node-metadata.js";
+import { isProviderAlive } from "../../../agent/virtual-node/node/ping.js";
 import { desiredNodeStatus, nodeStatusDiffers, nodeStatusPatch } from "../../../agent/virtual-node/node/node-status.js";
 
 const config = parseVirtualNodeArguments([
@@ -52,6 +55,30 @@ describe("Node of a virtual node", () => {
     expect(statusOf(nodeConditions({ ...base, checkNetwork: false, allocatable: { cpu: "1" } }), "Ready")).to.equal(
       "False",
     );
+  });
+
+  it("takes the provider for alive as its ForeignCluster says, and asks it only where that says nothing", async () => {
+    const asked: string[] = [];
+    const isAlive = (status: "Established" | "Error" | "None" | undefined, answers: boolean): Promise<boolean> => {
+      const conditions = status ? [{ type: "APIServerStatus", status }] : [];
+      const text = (path: string): Promise<string> => {
+        asked.push(path);
+        return answers ? Promise.resolve("ok") : Promise.reject(new Error("silent"));
+      };
+      const state = { foreignCluster: { status: { conditions } } };
+      return isProviderAlive({
+        state,
+        remote: { text },
+        logger: pino({ level: "silent" }),
+      } as unknown as VirtualNodeContext);
+    };
+    expect(await isAlive("Established", false)).to.equal(true);
+    expect(await isAlive("Error", true)).to.equal(false);
+    expect(asked).to.deep.equal([]);
+    expect(await isAlive("None", true)).to.equal(true);
+    expect(await isAlive(undefined, true)).to.equal(true);
+    expect(await isAlive("None", false)).to.equal(false);
+    expect(asked).to.deep.equal(["/livez", "/livez", "/livez"]);
   });
 
   it("keeps transition times while statuses stand, and others' conditions", () => {

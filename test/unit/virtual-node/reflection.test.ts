@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { ServiceSpec } from "kubernetes-types/core/v1";
 import { NamespaceMapResource, type NamespaceMap } from "../../../agent/api/index.js";
 import { namespaceMappings } from "../../../agent/virtual-node/namespaces/namespace-mapping.js";
 import { shadowPodPatch } from "../../../agent/virtual-node/pods/shadow-pod.js";
@@ -82,6 +83,27 @@ describe("reflection", () => {
     expect(remoteServiceSpec({ spec: { clusterIP: "None", type: "ClusterIP" } }).clusterIP).to.equal("None");
     expect(remoteServiceSpec({ spec: { type: "LoadBalancer" } }, "metal").loadBalancerClass).to.equal("metal");
     expect(remoteServiceSpec({ spec }, "metal")).to.not.have.property("loadBalancerClass");
+  });
+
+  it("carries Services of every type with what decides who answers", () => {
+    const kept: ServiceSpec[] = [
+      { type: "ExternalName", externalName: "example.com" },
+      {
+        clusterIP: "None",
+        selector: { app: "set" },
+        publishNotReadyAddresses: true,
+        ports: [{ port: 80, nodePort: 0 }],
+      },
+      {
+        sessionAffinity: "ClientIP",
+        sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
+        selector: { app: "a" },
+      },
+      { type: "LoadBalancer", allocateLoadBalancerNodePorts: false, loadBalancerSourceRanges: ["192.0.2.0/24"] },
+      { internalTrafficPolicy: "Local", externalTrafficPolicy: "Local", ipFamilyPolicy: "SingleStack" },
+      { trafficDistribution: "PreferClose" },
+    ];
+    for (const spec of kept) expect(remoteServiceSpec({ spec })).to.deep.equal(spec);
   });
 
   it("gives Ingresses the provider's class", () => {
