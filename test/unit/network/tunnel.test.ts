@@ -1,3 +1,5 @@
+import dgram from "node:dgram";
+import { once } from "node:events";
 import { expect } from "chai";
 import type { Node, Pod, Service } from "kubernetes-types/core/v1";
 import { ConnectionCheck, type ConnectionResult } from "../../../agent/gateway/connection-check.js";
@@ -88,6 +90,28 @@ describe("the connection check", () => {
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(results[0]).to.include({ connected: true });
     check.close();
+  });
+});
+
+describe("the answer to a connection check", () => {
+  it("goes to whoever asks, from whatever port, for whatever cluster; other messages are passed over", async () => {
+    const port = 40_000 + ((process.pid + 1) % 20_000);
+    const options = { remoteClusterID: "b", peerAddress: "127.0.0.1", intervalMs: 2_000, lossThreshold: 5, port };
+    const check = new ConnectionCheck({ ...options, onResult: () => undefined });
+    await check.listen();
+    const asking = dgram.createSocket("udp4");
+    try {
+      const message = (msgType: string): string =>
+        JSON.stringify({ clusterID: "somebody else's", msgType, timeStamp: "2025-05-01T10:20:30.123456789Z" });
+      const answered = once(asking, "message");
+      for (const text of [message("HELLO"), "nothing", message("PONG"), message("PING")])
+        asking.send(text, port, "127.0.0.1");
+      const [answer] = (await answered) as [Buffer];
+      expect(String(answer)).to.equal(message("PONG"));
+    } finally {
+      asking.close();
+      check.close();
+    }
   });
 });
 

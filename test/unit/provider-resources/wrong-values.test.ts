@@ -334,6 +334,18 @@ describe("wrong values", function () {
     ]);
   });
 
+  it("of an agent's ranges that overlap each other are told by path, with the other one", async () => {
+    const inputs = {
+      podCIDRs: ["10.0.0.0/16", "10.1.0.0/16"],
+      serviceCIDR: "10.1.128.0/17",
+      externalCIDR: "10.0.0.0/8",
+    };
+    const reasons = await failures("Agent", inputs);
+    expect(reasons["externalCIDR"]).to.equal("10.0.0.0/8 overlaps serviceCIDR (10.1.128.0/17)");
+    expect(reasons["podCIDRs[0]"]).to.equal("10.0.0.0/16 overlaps externalCIDR (10.0.0.0/8)");
+    expect(reasons["podCIDRs[1]"]).to.equal("10.1.0.0/16 overlaps serviceCIDR (10.1.128.0/17)");
+  });
+
   it("end with the engine's Cancel, too", () => engine.call(Methods.cancel, new empty.Empty()));
 });
 
