@@ -47,15 +47,17 @@ export class HolderLease {
   }
 
   /** Makes us the holder, or renews it. False when somebody else was faster. */
-  async claim(): Promise<boolean> {
+  async claim(signal?: AbortSignal): Promise<boolean> {
+    const { name, namespace } = this.options;
     try {
       this.take(
         this.lease
-          ? await this.client.replace(LeaseResource, { ...this.lease, spec: this.claimed(this.lease) })
-          : await this.client.create(LeaseResource, {
-              metadata: { name: this.options.name, namespace: this.options.namespace },
-              spec: this.claimed(),
-            }),
+          ? await this.client.replace(LeaseResource, { ...this.lease, spec: this.claimed(this.lease) }, { signal })
+          : await this.client.create(
+              LeaseResource,
+              { metadata: { name, namespace }, spec: this.claimed() },
+              { signal },
+            ),
       );
       return true;
     } catch (error) {

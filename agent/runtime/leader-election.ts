@@ -8,14 +8,16 @@ export interface LeaderElectionOptions extends HolderLeaseOptions {
   logger: Logger;
 }
 
-/** Between renewals, and between looks while another holds it. */
+/** Between renewals. How soon the next one takes the place of a holder that has died does not depend on it: that counts from the last one. */
+const RENEW_MS = 5_000;
+/** Between tries to renew it after one that failed, and between looks while another holds it. */
 const RETRY_MS = 2_000;
-/** Silent for this long, a holder must stop, before anyone else may start. */
-const GIVE_UP_MS = (LEASE_SECONDS * 1000 * 2) / 3;
+/** After this time without a renewal a holder must have stopped, as the next one may start soon. */
+const GIVE_UP_MS = (LEASE_SECONDS * 1000 * 4) / 5;
 
 /**
- * Takes a Lease before work that must not be done twice. The holder renews it every two seconds; if it cannot for two thirds of the
- * lease's time, it must stop.
+ * Takes a Lease before work that must not be done twice. The holder renews it every five seconds; if it cannot for four fifths of the
+ * lease's time, it must stop, whatever has become of its requests.
  */
 export class LeaderElection {
   private held = false;
@@ -52,25 +54,49 @@ export class LeaderElection {
 
   private async keep(signal: AbortSignal, onLost: () => void): Promise<void> {
     let renewed = Date.now();
-    while (!signal.aborted && this.held) {
-      await delay(RETRY_MS, signal);
+    let pause = RENEW_MS;
+    for (;;) {
+      await delay(pause, signal);
       if (signal.aborted || !this.held) return;
-      if ((await this.tryRenew(signal)) || (await this.tryTake(signal))) {
-        renewed = Date.now();
-        continue;
-      }
-      if (Date.now() - renewed > GIVE_UP_MS) {
-        this.held = false;
-        this.options.logger.warn({ lease: this.options.name }, "lost leadership");
-        return onLost();
-      }
+      const began = Date.now();
+      const isRenewed = await this.renewWithin(renewed + GIVE_UP_MS - began, signal);
+      if (signal.aborted || !this.held) return;
+      const left = renewed + GIVE_UP_MS - Date.now();
+      if (!isRenewed && (left <= 0 || this.isTaken)) break;
+      // Who watches may have seen it as soon as it was asked for.
+      if (isRenewed) renewed = began;
+      pause = isRenewed ? RENEW_MS : Math.min(RETRY_MS, left);
     }
+    this.held = false;
+    this.options.logger.warn({ lease: this.options.name }, "lost leadership");
+    onLost();
+  }
+
+  /** False also when the time (milliseconds) is over without an answer. */
+  private async renewWithin(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+    if (milliseconds <= 0) return false;
+    const attempt = new AbortController();
+    const end = (): void => attempt.abort();
+    signal.addEventListener("abort", end, { once: true });
+    const timer = setTimeout(end, milliseconds);
+    try {
+      if (await this.tryRenew(attempt.signal)) return true;
+      return !attempt.signal.aborted && (await this.tryTake(attempt.signal));
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  /** As far as is known. */
+  private get isTaken(): boolean {
+    return this.lease.holder !== undefined && !this.lease.isOurs;
   }
 
   /** One request while nobody else writes the lease: it is known as it was left. */
   private async tryRenew(signal: AbortSignal): Promise<boolean> {
     try {
-      return await this.lease.claim();
+      return await this.lease.claim(signal);
     } catch (error) {
       if (!signal.aborted)
         this.options.logger.debug({ lease: this.options.name, reason: messageOf(error) }, "lease not renewed");
@@ -81,9 +107,8 @@ export class LeaderElection {
   private async tryTake(signal: AbortSignal): Promise<boolean> {
     try {
       await this.lease.look(signal);
-      const { holder, isOurs, isExpired } = this.lease;
-      if (holder !== undefined && !isOurs && !isExpired) return false;
-      return await this.lease.claim();
+      if (this.isTaken && !this.lease.isExpired) return false;
+      return await this.lease.claim(signal);
     } catch (error) {
       if (!signal.aborted)
         this.options.logger.debug({ lease: this.options.name, reason: messageOf(error) }, "lease not taken");
