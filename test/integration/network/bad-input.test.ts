@@ -267,6 +267,22 @@ describe("bad networking input on a real API server", function () {
       });
     }
 
+    it("an unknown template of a client", async () => {
+      const metadata = { name: "d", namespace: TENANT, labels: peer("d") };
+      const clientTemplateRef = { ...templateRef, kind: "WgGatewayClientTemplate", name: "nothing" };
+      const endpoint = { addresses: ["192.0.2.1"], port: 51_840 };
+      const object = GatewayClientResource.build({ metadata, spec: { endpoint, clientTemplateRef } });
+      await client.create(GatewayClientResource, object);
+      const condition = await eventually(GatewayClientResource, "d", ({ status }) =>
+        findCondition(status?.conditions, "Accepted"),
+      );
+      expect(condition).to.include({ status: "False", reason: "TemplateNotFound" });
+      expect(condition.message).to.equal(
+        "spec.clientTemplateRef.name: there is no WgGatewayClientTemplate liqo/nothing",
+      );
+      await client.delete(GatewayClientResource, { name: "d", namespace: TENANT });
+    });
+
     it("a second link to one cluster, already at admission", async () => {
       const metadata = { name: "second", namespace: "default", labels: peer("b") };
       const spec = { endpoint: { port: 51_840 } };
