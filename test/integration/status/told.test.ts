@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import {
   ConnectionResource,
+  GatewayServerResource,
   Labels,
   ResourceSliceResource,
   TenantResource,
@@ -98,6 +99,36 @@ describe("what is told of a peering", function () {
     await becomes("Error");
     await told(consumer, "Connection", "Warning", "ConnectionLost");
     await told(consumer, "ForeignCluster", "Warning", "ConnectionError");
+  });
+
+  it("events: where a gateway server is reached, and where else", async () => {
+    const id = { name: "server", namespace: tenantNamespaceName("provider") };
+    const metadata = { ...id, labels: { [Labels.remoteClusterID]: "provider" } };
+    // No template makes a gateway of it: what is known of its endpoint is what somebody says here.
+    const serverTemplateRef = {
+      apiVersion: "networking.liqo.io/v1beta1",
+      kind: "WgGatewayServerTemplate",
+      name: "none",
+      namespace: id.namespace,
+    };
+    const spec = { endpoint: { port: 51840, serviceType: "NodePort" as const }, serverTemplateRef };
+    await consumer.client.apply(GatewayServerResource, { metadata, spec }, MANAGER);
+    for (const port of [30_512, 30_513]) {
+      const status = { endpoint: { addresses: ["192.0.2.7"], port, protocol: "UDP" as const } };
+      await consumer.client.mergePatch(GatewayServerResource, id, { status }, { ...MANAGER, subresource: "status" });
+      await until(`the event that names port ${port}`, PATIENCE_MS, async () => {
+        const { items } = await consumer.client.list(EventResource, { namespace: id.namespace });
+        return items.some(
+          ({ involvedObject, type, reason, message }) =>
+            involvedObject.kind === "GatewayServer" &&
+            type === "Normal" &&
+            reason === "EndpointKnown" &&
+            message?.includes(`192.0.2.7, port ${port}`),
+        )
+          ? true
+          : undefined;
+      });
+    }
   });
 
   it("logs: a structured line for each change, and none for a pass that changes nothing", async () => {
