@@ -9,6 +9,7 @@ import {
   Ports,
   NetworkResource,
   NetworkType,
+  lentPart,
 } from "../api/index.js";
 import { LevelLoop, NftablesTable, commandRunner, tellChanges } from "../net/index.js";
 import { Informer, KubeClient, createLogger, logChanges, type KubeObject } from "../runtime/index.js";
@@ -47,6 +48,13 @@ function parseArguments(argv: string[], env: NodeJS.ProcessEnv): FabricArguments
   };
 }
 
+/** Links and offloaded pods come in numbers, each with an address that is lent: one pass for those that come within this time. */
+const GATHER_LENT_MS = 1_000;
+
+function lent(state: FabricState | undefined): object {
+  return [state?.lentTargets, state?.masqueraded];
+}
+
 /**
  * The fabric role: on each node, in the host's network namespace, brings traffic for remote clusters to their gateways whatever the
  * CNI (network specification, §8, §10). What it has set up stays when it ends, so that an upgrade does not interrupt traffic, and
@@ -80,9 +88,14 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     labelSelector: `${Labels.networkType}=${NetworkType.pod}`,
     logger,
   });
-  const ips = new Informer(client, IPResource, { logger });
+  const ips = new Informer(client, IPResource, { logger, trim: lentPart });
 
-  const loop = new LevelLoop({ apply, logger, wanted });
+  const loop = new LevelLoop({
+    apply,
+    logger,
+    wanted: () => wanted([]),
+    gathered: { wanted: () => lent(wanted()), forMs: GATHER_LENT_MS },
+  });
   let links = 0;
   const metrics = fabricMetrics({
     links: () => links,
@@ -112,13 +125,13 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   await Promise.all([loop.stop(), hostRules.stop()]);
   health.close();
 
-  function wanted(): FabricState | undefined {
+  function wanted(lentAddresses = ips.list()): FabricState | undefined {
     return collectFabricState({
       internalNode: internalNodes.list()[0],
       fabrics: fabrics.list(),
       tunnels: tunnels.list(),
       podNetworks: networks.list(),
-      ips: ips.list(),
+      ips: lentAddresses,
     });
   }
 

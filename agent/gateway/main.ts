@@ -1,10 +1,19 @@
 import { Ports } from "../api/names.js";
 import { HostRules, gatewayRuleOwner } from "../host-rules/index.js";
 import { startHealthServer } from "../runtime/health.js";
-import { LevelLoop, NftablesTable, applyRouting, applyVxlan, commandRunner, tellChanges } from "../net/index.js";
-import { KubeClient, aborted, createLogger, delay, logChanges } from "../runtime/index.js";
+import {
+  LevelLoop,
+  NftablesTable,
+  applyRouting,
+  applyVxlan,
+  commandRunner,
+  tellChanges,
+  type Occasion,
+  type VxlanLink,
+} from "../net/index.js";
+import { KubeClient, aborted, createLogger, delay, logChanges, sameJson } from "../runtime/index.js";
 import { parseGatewayArguments } from "./arguments.js";
-import { collectState, tunnelState, type GatewayObjects } from "./collect-state.js";
+import { collectState, lentAddresses, tunnelState, type GatewayObjects } from "./collect-state.js";
 import { ConnectionReporter } from "./connection-reporter.js";
 import { FROM_TUNNEL } from "./constants.js";
 import { explainNobody } from "./diagnosis.js";
@@ -18,7 +27,6 @@ import { PeerKeeper } from "./peer-keeper.js";
 import { gatewayLinks, gatewayRouting } from "./routing.js";
 import { gatewayRuleset } from "./ruleset.js";
 import { GatewaySources } from "./sources.js";
-import type { GatewayState } from "./state.js";
 import { createTunnelDevice } from "./tunnel-device.js";
 import { TunnelWatch } from "./tunnel-watch.js";
 
@@ -27,6 +35,9 @@ const NOTHING: GatewayObjects = { tunnels: [], internalNodes: [], nodes: [], ips
 
 /** A gateway's network is its own: that somebody else has undone something there is looked after rarely, as each look calls eight programs. */
 const RESYNC_MS = 60_000;
+
+/** Every gateway knows every address that is lent: where links or pods come in numbers, each of them must not be a pass of each gateway. */
+const GATHER_LENT_MS = 1_000;
 
 /**
  * The gateway role: one end of the tunnel to one peer, in a network namespace of its own. No packet passes through this process:
@@ -43,8 +54,18 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   signal.addEventListener("abort", () => ended.abort(), { once: true });
   let failure: string | undefined;
 
-  const loop = new LevelLoop({ apply: () => apply(), logger, wanted: () => wanted(), resyncMs: RESYNC_MS });
-  const sources = new GatewaySources(client, args, logger, () => loop.notice());
+  const tunnelLoop = new LevelLoop({ apply: () => connect(), logger, wanted: () => peerWanted(), resyncMs: RESYNC_MS });
+  const pathsLoop = new LevelLoop({
+    apply: (occasion) => route(occasion),
+    logger,
+    wanted: () => collectState(args, { ...sources.objects(), ips: [] }),
+    gathered: { wanted: () => lentAddresses(sources.objects()), forMs: GATHER_LENT_MS },
+    resyncMs: RESYNC_MS,
+  });
+  const sources = new GatewaySources(client, args, logger, () => {
+    tunnelLoop.notice();
+    pathsLoop.notice();
+  });
   const tunnel = tunnelState(args);
   const endpoints = args.mode === "client" ? new EndpointChooser(args.endpointAddresses, args.endpointPort) : undefined;
   const table = new NftablesTable(run);
@@ -71,6 +92,8 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     reports: () => leadership === undefined || leadership.isLeader,
   });
   let isReady = false;
+  /** As they were set up last. */
+  let links: VxlanLink[] | undefined;
 
   const metrics = gatewayMetrics({
     remoteClusterID: args.remoteClusterID,
@@ -102,7 +125,8 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   ]);
   peer.deviceIsNew = implementation === "userspace";
   logger.info({ mode: args.mode, implementation, remoteClusterID: args.remoteClusterID }, "tunnel device ready");
-  loop.start();
+  tunnelLoop.start();
+  pathsLoop.start();
   hostRules.start();
   if (leadership) await leadership.start();
   // Before anybody takes this replica's readiness and another's word for a tunnel that works.
@@ -112,29 +136,23 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   await aborted(ended.signal);
   // Another replica takes over while this one still ends.
   await leadership?.stop();
-  await Promise.all([loop.stop(), hostRules.stop()]);
+  await Promise.all([tunnelLoop.stop(), pathsLoop.stop(), hostRules.stop()]);
   watch.close();
   health.close();
   await names;
   if (failure !== undefined && !signal.aborted) throw new Error(failure);
 
   function onLeadership(): void {
-    loop.trigger();
+    tunnelLoop.trigger();
     hostRules.trigger();
   }
 
-  /** All that a pass goes by. */
-  function wanted(): object {
+  /** All that the tunnel's end goes by. */
+  function peerWanted(): object {
     return {
-      state: collectState(args, sources.objects()),
       keys: [sources.keySecret?.data, sources.publicKey?.spec.publicKey],
       hasConnection: sources.connection !== undefined,
     };
-  }
-
-  async function apply(): Promise<void> {
-    const state = collectState(args, sources.objects());
-    await Promise.all([connect(), route(state)]);
   }
 
   async function connect(): Promise<void> {
@@ -157,10 +175,17 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     await reporter.stand({ reason: explainNobody({ ...args, isPeerKnown }), isPeerKnown });
   }
 
-  async function route(state: GatewayState): Promise<void> {
+  async function route({ isThorough }: Occasion): Promise<void> {
+    const state = collectState(args, sources.objects());
+    const wanted = gatewayLinks(state);
     // Rules come first, so that nothing passes untranslated.
     await table.apply(gatewayRuleset(state));
-    await applyVxlan(run, gatewayLinks(state));
+    // Most of what changes is an address that is lent, and no link.
+    if (isThorough || !sameJson(wanted, links)) {
+      links = undefined;
+      await applyVxlan(run, wanted);
+      links = wanted;
+    }
     await applyRouting(run, gatewayRouting(state));
   }
 
@@ -169,7 +194,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
       await delay(chooser.intervalMs, ended.signal);
       const before = chooser.endpoint;
       await chooser.refresh();
-      if (chooser.endpoint !== before) loop.trigger();
+      if (chooser.endpoint !== before) tunnelLoop.trigger();
     }
   }
 }

@@ -1,9 +1,11 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
+import type { Pod } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ConnectionResource,
   DataKeys,
   GatewayServerResource,
+  LabelValues,
   Labels,
   Names,
   PublicKeyResource,
@@ -23,8 +25,8 @@ import { atMost, figure, type Result } from "./result.js";
 import { PingResponder, SimulatedPeer } from "./simulated-peer.js";
 
 const CLUSTER = { name: "bench-links", podCIDR: "10.244.0.0/16", serviceCIDR: "10.96.0.0/16" };
-/** How many links there are after each step. */
-const STEPS = [10, 25, 50] as const;
+/** How many links there are after each step; LINKS="8,16,24" for a smaller machine. */
+const STEPS = (process.env["LINKS"] ?? "10,25,50").split(",").map(Number);
 /** Growth is linear: the last link costs no more than the first ones did, but for the noise of measuring. */
 const LINEAR = 1.25;
 /** All peers have the ranges that the cluster has itself, as clusters often do: each is moved out of the way. */
@@ -49,7 +51,7 @@ interface Link {
   theirs: { privateKey: string; publicKey: string };
 }
 
-/** What the agent's processes have taken so far. */
+/** What the processes of one of the agent's roles have taken so far. */
 interface Usage {
   /** Seconds of a processor. */
   processor: number;
@@ -57,6 +59,10 @@ interface Usage {
   /** What they take while nothing changes, in processors. */
   idle: number;
 }
+
+const ROLES = ["controller", "fabric", "proxy", "gateway"] as const;
+type Role = (typeof ROLES)[number];
+type Usages = Record<Role, Usage>;
 
 /** What each link of a step costs. */
 interface Cost {
@@ -66,6 +72,8 @@ interface Cost {
   seconds: number;
   /** Seconds of a processor, without what the links before it take meanwhile as they do always. */
   processor: number;
+  /** Of these. */
+  byRole: Record<Role, number>;
   mebibytes: number;
 }
 
@@ -122,26 +130,39 @@ async function grow(hub: LabCluster, links: readonly Link[]): Promise<Result[]> 
     const seconds = await timed(() => connect(hub, added, to));
     const settling = await timed(() => delay(SETTLED_MS));
     const after = await used(hub);
-    const processor = after.processor - before.processor - before.idle * (seconds + settling);
-    const cost = {
-      seconds: seconds / added.length,
-      processor: processor / added.length,
-      mebibytes: (after.mebibytes - before.mebibytes) / added.length,
-    };
+    const cost = costOf(before, after, { count: added.length, seconds, elapsed: seconds + settling });
     console.log(`links: ${from + 1} to ${to}: ${JSON.stringify(cost)} each`);
     costs.push({ from: from + 1, to, ...cost });
     before = after;
     from = to;
   }
-  return results(costs, before.idle / from);
+  return results(costs, sum(before, ({ idle }) => idle) / from);
+}
+
+function costOf(
+  before: Usages,
+  after: Usages,
+  { count, seconds, elapsed }: { count: number; seconds: number; elapsed: number },
+): Omit<Cost, "from" | "to"> {
+  const processorOf = (role: Role): number =>
+    (after[role].processor - before[role].processor - before[role].idle * elapsed) / count;
+  const byRole = Object.fromEntries(ROLES.map((role) => [role, processorOf(role)])) as Record<Role, number>;
+  const mebibytes = (sum(after, (one) => one.mebibytes) - sum(before, (one) => one.mebibytes)) / count;
+  const processor = ROLES.reduce((all, role) => all + byRole[role], 0);
+  return { seconds: seconds / count, processor, byRole, mebibytes };
+}
+
+function sum(usages: Usages, of: (usage: Usage) => number): number {
+  return ROLES.reduce((all, role) => all + of(usages[role]), 0);
 }
 
 function results(costs: readonly Cost[], idle: number): Result[] {
   const [first, last] = [costs[0]!, costs[costs.length - 1]!];
   return [
-    ...costs.flatMap(({ from, to, seconds, processor, mebibytes }) => [
+    ...costs.flatMap(({ from, to, seconds, processor, byRole, mebibytes }) => [
       figure(`links ${from} to ${to}: time until Connected, each`, seconds, "s"),
       figure(`links ${from} to ${to}: processor time of the agent, each`, processor, "s"),
+      ...ROLES.map((role) => figure(`links ${from} to ${to}: of that, its ${role}`, byRole[role], "s")),
       figure(`links ${from} to ${to}: memory of the agent, each`, mebibytes, "MiB"),
     ]),
     figure(`${last.to} idle links: processor time of the agent, each`, idle * 100, "% of a core"),
@@ -207,12 +228,28 @@ async function smallTemplate({ client }: LabCluster): Promise<void> {
 }
 
 /** What the agent has taken once it has been looked at for a while, and what it takes meanwhile. */
-async function used({ client }: LabCluster): Promise<Usage> {
+async function used({ client }: LabCluster): Promise<Usages> {
   const pods = (await client.list(PodResource)).items;
   const ours = pods.filter(({ spec }) => spec?.containers[0]?.image?.includes("pulumi-liqo/agent"));
-  const processes = await processesOfAll(ours.map(({ metadata }) => metadata?.uid ?? ""));
-  const [processor, mebibytes] = await Promise.all([processorSeconds(processes), proportionalMiB(processes)]);
+  const processes = new Map<Role, number[]>();
+  for (const role of ROLES) {
+    const uids = ours.filter((pod) => roleOf(pod) === role).map(({ metadata }) => metadata?.uid ?? "");
+    processes.set(role, await processesOfAll(uids));
+  }
+  const of = (role: Role): number[] => processes.get(role) ?? [];
+  const began = await Promise.all(ROLES.map((role) => processorSeconds(of(role))));
+  const mebibytes = await Promise.all(ROLES.map((role) => proportionalMiB(of(role))));
   const seconds = await timed(() => delay(IDLE_MS));
-  const later = await processorSeconds(processes);
-  return { processor: later, mebibytes, idle: (later - processor) / seconds };
+  const ended = await Promise.all(ROLES.map((role) => processorSeconds(of(role))));
+  const usage = (index: number): Usage => {
+    const [processor = 0, before = 0] = [ended[index], began[index]];
+    return { processor, mebibytes: mebibytes[index] ?? 0, idle: (processor - before) / seconds };
+  };
+  return Object.fromEntries(ROLES.map((role, index) => [role, usage(index)])) as Usages;
+}
+
+function roleOf({ metadata }: Pod): Role {
+  const labels = metadata?.labels ?? {};
+  if (labels[Labels.networkingComponent] === LabelValues.gatewayComponent) return "gateway";
+  return ROLES.find((role) => labels[Labels.appName] === role) ?? "controller";
 }
