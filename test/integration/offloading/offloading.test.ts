@@ -182,6 +182,10 @@ describe("offloading controllers against a real API server", function () {
     expect(binding.subjects?.[0]).to.include({ kind: "Group", name: "consumer" });
     await bringStatusBack(copy, (map) => map.status?.currentMapping?.["app"]?.phase === "Accepted");
     await eventually("phase Ready", async () => (await offloadingStatus())?.offloadingPhase === "Ready");
+    expect(await told("NamespaceOffloading", OFFLOADING, "RemoteNamespaceReady")).to.contain(
+      "cluster provider, namespace app-consumer",
+    );
+    expect(await told("NamespaceOffloading", OFFLOADING, "Offloaded")).to.contain("offloaded to provider");
     const offloading = await client.get(NamespaceOffloadingResource, OFFLOADING);
     expect(offloading?.status?.observedGeneration).to.equal(offloading?.metadata.generation);
     expect((await client.get(NamespaceResource, { name: "app" }))?.metadata?.labels).to.include({
@@ -268,6 +272,9 @@ describe("offloading controllers against a real API server", function () {
     const copy = await client.get(NamespaceMapResource, id);
     await bringStatusBack(copy as NamespaceMap, (map) => !map.status?.currentMapping?.["app"]);
     await gone(client, NamespaceOffloadingResource, OFFLOADING);
+    for (const reason of ["RemoteNamespaceEnding", "OffloadingEnded"]) {
+      expect(await told("NamespaceOffloading", OFFLOADING, reason)).to.contain("cluster provider");
+    }
     const namespace = await client.get(NamespaceResource, { name: "app" });
     expect(namespace?.metadata?.labels).not.to.have.property("liqo.io/scheduling-enabled");
   });
@@ -292,6 +299,7 @@ describe("offloading controllers against a real API server", function () {
       const conditions = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions;
       return findCondition(conditions, "Node")?.reason === "NodeReady";
     });
+    await told("VirtualNode", VIRTUAL_NODE, "NodeReady");
   });
 
   it("takes the Node away from a virtual node that is to have none, and keeps what others of the cluster share", async () => {
@@ -376,6 +384,8 @@ describe("offloading controllers against a real API server", function () {
     // What the virtual node's process does when the remote pod has ended.
     await client.delete(PodResource, idOf(evicted), { gracePeriodSeconds: 0 });
     await gone(client, VirtualNodeResource, VIRTUAL_NODE);
+    expect(await told("VirtualNode", VIRTUAL_NODE, "EvictionBlocked")).to.contain("app/offloaded");
+    expect(await told("VirtualNode", VIRTUAL_NODE, "Drained")).to.contain("all pods have left");
     for (const [type, id] of [
       [NodeResource, { name: "provider" }],
       [DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER }],
@@ -386,6 +396,22 @@ describe("offloading controllers against a real API server", function () {
       expect(await client.get<object>(type, id), type.kind).to.equal(undefined);
     }
   });
+
+  /** The event's message. */
+  function told(
+    kind: string,
+    { name, namespace }: { name: string; namespace: string },
+    reason: string,
+  ): Promise<string> {
+    return eventually(`event ${reason} on the ${kind}`, async () => {
+      const { items } = await client.list(EventResource, { namespace });
+      const event = items.find(
+        ({ involvedObject, ...one }) =>
+          involvedObject.kind === kind && involvedObject.name === name && one.reason === reason,
+      );
+      return event?.message;
+    });
+  }
 
   /** Gives a pod a budget that, without its controller, has never anything to spare. Returns what ends the budget. */
   async function guardWithBudget(pod: Pod): Promise<() => Promise<unknown>> {
