@@ -2,6 +2,7 @@ import { Labels, LabelValues } from "../../../agent/api/labels.js";
 import type { InstallInputs } from "../../../agent/install/inputs.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { agentManifests } from "../../../agent/install/manifests.js";
+import { InstallNames } from "../../../agent/install/names.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import {
   apiVersionOf,
@@ -12,6 +13,7 @@ import {
 } from "../../../agent/runtime/resource-type.js";
 import { deviationsOf } from "../../kube/deviations.js";
 import { ifVisible } from "../../waits/if-found.js";
+import { identityOf } from "./apply.js";
 
 /** What a refresh would be slow to compare, and what an upgrade alone changes. */
 const LEFT_OUT = ["CustomResourceDefinition"];
@@ -39,7 +41,28 @@ export async function installationDrift(
   });
 }
 
-/** The live objects, by kind and namespace and then by key: one request for each kind and namespace. */
+/** What installations of ours have made and these manifests do not have: what another version had. Each object bears who made it, and in which version. */
+export async function superfluousObjects(
+  client: KubeClient,
+  manifests: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const wanted = new Set(manifests.map(identityOf));
+  const live = await objectsOf(client, manifests, signal);
+  return [...live.values()]
+    .flatMap((objects) => [...(objects?.values() ?? [])])
+    .filter((object) => {
+      const { kind = "", metadata } = object;
+      const { [Labels.appManagedBy]: manager, [Labels.appVersion]: version } = metadata?.labels ?? {};
+      const isOurs = manager === InstallNames.manager && version !== undefined;
+      return isOurs && !WITH_CONTENT.includes(kind) && !wanted.has(identityOf(object));
+    });
+}
+
+/** With them would go what is in them. */
+const WITH_CONTENT = ["CustomResourceDefinition", "Namespace"];
+
+/** The live objects of the manifests' kinds, by kind and namespace and then by key: one request for each kind and namespace. */
 async function objectsOf(
   client: KubeClient,
   manifests: readonly KubeObject[],

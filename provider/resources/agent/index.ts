@@ -11,6 +11,7 @@ import {
 } from "../../framework/index.js";
 import { detectRanges } from "./detect.js";
 import { findInstallation, type Installation } from "./existing.js";
+import { foreseeUpgrade, isOtherVersion } from "./foresee-upgrade.js";
 import { allocatedRanges, install } from "./install.js";
 import { installInputs } from "./install-inputs.js";
 import { readInstallation } from "./read.js";
@@ -46,11 +47,13 @@ export const agent = defineResource({
       const wanted = known<string | string[] | undefined>(inputs[key]);
       return oldInputs[key] === undefined && wanted !== undefined && sameRanges(wanted, outputs[key]);
     });
-    return { ignore, ...repairDrift({ outputs }) };
+    const { update } = repairDrift({ outputs });
+    return { ignore, update: isOtherVersion(outputs) ? [...update, "version"] : update };
   },
 
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AgentOutputs>>> {
     if (!old) await foreseeInstallation(context, inputs);
+    else if (isOtherVersion(old.outputs)) await foreseeUpgrade(context, inputs, old.outputs);
     const clusterId = known<string>(inputs.clusterId);
     const namespace = known<string>(inputs.namespace);
     return {
@@ -73,6 +76,7 @@ export const agent = defineResource({
     await install(
       { client, signal: context.signal, status: (line) => context.status(line) },
       installInputs(inputs, resolved),
+      { version: present?.version },
     );
     return { id: inputs.clusterId, outputs: await outputsOf(context, client, inputs, resolved) };
   },
@@ -102,7 +106,7 @@ export const agent = defineResource({
     await install(
       { client, signal: context.signal, status: (line) => context.status(line) },
       installInputs(inputs, resolved),
-      installInputs(oldInputs, { ...resolved, ...before }),
+      { inputs: installInputs(oldInputs, { ...resolved, ...before }), version: present?.version },
     );
     return outputsOf(context, client, inputs, resolved);
   },

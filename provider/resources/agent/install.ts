@@ -11,16 +11,26 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import type { KubeObject } from "../../../agent/runtime/resource-type.js";
 import { applyManifests, identityOf } from "./apply.js";
+import { superfluousObjects } from "./drift.js";
 import { forEachParallel } from "./parallel.js";
 import { holdsData } from "./storage-namespace.js";
 import { waitUntilReady } from "./ready.js";
 import type { WaitContext } from "./waiting.js";
 
+/** What is known of the installation that was there. */
+export interface Before {
+  /** What was asked for. */
+  inputs?: InstallInputs;
+  version?: string;
+}
+
 /** Applies an installation and waits until it works; what an earlier one had and this one has not is removed. */
-export async function install(context: WaitContext, inputs: InstallInputs, previous?: InstallInputs): Promise<void> {
+export async function install(context: WaitContext, inputs: InstallInputs, before: Before = {}): Promise<void> {
   const manifests = await asTenantOf(context, agentManifests(inputs));
   await applyManifests(context, manifests);
-  if (previous) await prune(context, agentManifests(previous), manifests);
+  if (before.inputs) await prune(context, agentManifests(before.inputs), manifests);
+  const isOther = before.version !== undefined && before.version !== inputs.version;
+  if (isOther) await remove(context, await superfluousObjects(context.client, manifests, context.signal));
   await waitUntilReady(context, inputs.namespace, {
     networking: inputs.networkingEnabled,
     proxy: hasProxy(inputs),
@@ -42,13 +52,15 @@ async function asTenantOf({ client, signal }: WaitContext, manifests: KubeObject
 }
 
 async function prune(context: WaitContext, before: KubeObject[], now: KubeObject[]): Promise<void> {
-  const { client, signal } = context;
   const kept = new Set(now.map(identityOf));
   const unwanted = before.filter((object) => !kept.has(identityOf(object)));
   const isStorage = ({ kind, metadata }: KubeObject): boolean =>
     kind === "Namespace" && metadata?.name === Names.storageNamespace;
   const staysForData = unwanted.some(isStorage) && (await holdsData(context));
-  const stale = staysForData ? unwanted.filter((object) => !isStorage(object)) : unwanted;
+  await remove(context, staysForData ? unwanted.filter((object) => !isStorage(object)) : unwanted);
+}
+
+async function remove({ client, signal }: WaitContext, stale: readonly KubeObject[]): Promise<void> {
   await forEachParallel(stale, 8, async (object) => {
     try {
       const { name = "", namespace } = object.metadata ?? {};

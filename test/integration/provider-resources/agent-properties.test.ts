@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
-import { NetworkResource, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
+import { Labels, NetworkResource, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { InstallNames } from "../../../agent/install/names.js";
 import { agentManifests, type InstallInputs } from "../../../agent/install/index.js";
@@ -19,6 +19,7 @@ import {
 } from "../../../agent/runtime/index.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
+import { VERSION } from "../../../provider/version.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 import { endNamespaces } from "./support/namespace-ends.js";
@@ -128,11 +129,11 @@ describe("every input property of an Agent", function () {
     Object.fromEntries(Object.entries(TABLE).map(([name, row]) => [name, only(row) ? row[which] : row.create]));
   const withOther = (name: string): Properties => ({ ...inputsOf("create"), [name]: TABLE[name]?.update });
   /** The objects of an installation with these inputs. */
-  const manifestsOf = (inputs: Properties): KubeObject[] => {
+  const manifestsOf = (inputs: Properties, version = VERSION): KubeObject[] => {
     const parsed = agentInputs.parse(inputs);
     const { podCIDRs = [], serviceCIDR = "", apiServerAddress = "" } = parsed;
     const install: InstallInputs = installInputs(parsed, { podCIDRs, serviceCIDR, apiServerAddress });
-    return agentManifests(install);
+    return agentManifests({ ...install, version });
   };
 
   it("has a row", () => {
@@ -213,6 +214,44 @@ describe("every input property of an Agent", function () {
     expect(await plugin.diff(refreshed!, inputsOf("create"))).to.deep.equal({ drift: "update" });
     kept = await plugin.update(refreshed!, inputsOf("create"));
     expect((await plugin.refresh(kept))?.state["drift"]).to.deep.equal([]);
+  });
+
+  it("stays while the agent is brought to this version from an earlier or a later one; a preview says what changes", async () => {
+    const controller = { name: "liqo-controller-manager", namespace: "liqo" };
+    for (const version of ["0.0.9", "9.9.9"]) {
+      const theirs = manifestsOf(inputsOf("create"), version);
+      const objects = theirs.filter(({ kind }) => kind !== "CustomResourceDefinition");
+      await apply(client, objects, InstallNames.manager);
+      // One role it has alone, and one it has not; a third is not of it, whatever its labels.
+      const [role] = objects.filter(({ kind }) => kind === "ClusterRole");
+      const ofTheirs = (name: string, labels = {}): KubeObject => ({
+        ...role,
+        metadata: { name, labels: { ...role?.metadata?.labels, ...labels } },
+      });
+      const others = ofTheirs("of-others", { [Labels.appManagedBy]: "Helm" });
+      await apply(client, [ofTheirs("liqo-former"), others], InstallNames.manager);
+      await client.delete(ClusterRoleResource, { name: "liqo-remote-controlplane" });
+      const refreshed = await plugin.refresh(kept);
+      expect(refreshed?.state).to.deep.include({ version, drift: [] });
+      expect(await plugin.diff(refreshed!, inputsOf("create"))).to.deep.equal({ version: "update" });
+      const said = plugin.logs.length;
+      await plugin.previewUpdate(refreshed!, inputsOf("create"));
+      expect(plugin.logs.slice(said)).to.deep.equal([
+        `cluster one: the agent one goes from version ${version} to ${VERSION} in place; as the new version has it:\n` +
+          "  ClusterRole liqo-remote-controlplane is missing\n" +
+          "  ClusterRole liqo-former goes",
+      ]);
+      const before = await client.get(DeploymentResource, controller);
+      kept = await plugin.update(refreshed!, inputsOf("create"));
+      expect(kept.state["version"]).to.equal(VERSION);
+      const after = await client.get(DeploymentResource, controller);
+      expect(after?.metadata?.uid).to.equal(before?.metadata?.uid);
+      expect(after?.metadata?.labels?.[Labels.appVersion]).to.equal(VERSION);
+      expect((await plugin.refresh(kept))?.state).to.deep.include({ version: VERSION, drift: [] });
+      expect(await client.get(ClusterRoleResource, { name: "liqo-former" })).to.equal(undefined);
+      expect(await client.get(ClusterRoleResource, { name: "of-others" })).to.not.equal(undefined);
+    }
+    await client.delete(ClusterRoleResource, { name: "of-others" });
   });
 
   it("changes in place together with all others that do, and shows after a refresh", async () => {

@@ -89,6 +89,13 @@ export class Plugin {
     return response.getProperties()?.toJavaScript() ?? {};
   }
 
+  async previewUpdate(kept: Kept, news: Properties): Promise<Properties> {
+    const request = await this.updateRequest(kept, news);
+    request.setPreview(true);
+    const response = await this.engine.call(Methods.update, request);
+    return response.getProperties()?.toJavaScript() ?? {};
+  }
+
   /** What changes, path to "update", "add" or "delete", with "-replace" behind where that is needed. */
   async diff(kept: Kept, news: Properties): Promise<Record<string, string>> {
     const inputs = await this.check(kept.type, news, kept.inputs);
@@ -108,15 +115,9 @@ export class Plugin {
 
   /** Check and update in place. */
   async update(kept: Kept, news: Properties): Promise<Kept> {
-    const inputs = await this.check(kept.type, news, kept.inputs);
-    const request = new proto.UpdateRequest();
-    request.setUrn(urn(kept.type));
-    request.setId(kept.id);
-    request.setOlds(toStruct(kept.state));
-    request.setOldInputs(toStruct(kept.inputs));
-    request.setNews(toStruct(inputs));
-    request.setTimeout(60);
+    const request = await this.updateRequest(kept, news);
     const response = await this.engine.call(Methods.update, request);
+    const inputs = request.getNews()?.toJavaScript() ?? {};
     return { ...kept, inputs, state: response.getProperties()?.toJavaScript() ?? {} };
   }
 
@@ -152,6 +153,18 @@ export class Plugin {
 
   stop(): Promise<void> {
     return this.engine.stop();
+  }
+
+  private async updateRequest(kept: Kept, news: Properties): Promise<proto.UpdateRequest> {
+    const inputs = await this.check(kept.type, news, kept.inputs);
+    const request = new proto.UpdateRequest();
+    request.setUrn(urn(kept.type));
+    request.setId(kept.id);
+    request.setOlds(toStruct(kept.state));
+    request.setOldInputs(toStruct(kept.inputs));
+    request.setNews(toStruct(inputs));
+    request.setTimeout(60);
+    return request;
   }
 
   private async read(type: string, id: string, state: Properties, inputs: Properties): Promise<Kept | undefined> {
