@@ -1,6 +1,6 @@
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { run } from "../support/exec.js";
 import { cacheFolder } from "../support/files.js";
 import { withLock } from "../support/lock.js";
@@ -9,7 +9,8 @@ import { KUBERNETES, KUBERNETES_PROGRAMS, type Component } from "./catalog.js";
 import { GO_SUM, pinnedVersion, pinnedVersions } from "./versions.js";
 
 /**
- * Builds one program of a component from its Go module into `folder`.
+ * Builds a program of a component from its Go module into `folder`, and with it those of the same module that are not there yet: one command compiles what
+ * they share once, and compiles on while the first of them are linked.
  *
  * go.mod pins the versions of all components, but each is built in a module of its own that requires only it: in one
  * common build graph the highest version of a shared dependency would win, with which not every component compiles.
@@ -22,23 +23,39 @@ export async function build(component: Component, program: string, version: stri
         `or put the program into ${folder}`,
     );
   }
-  const pack = component.programs[program] ?? "";
-  const module = moduleOf(pack);
+  const module = moduleOf(component.programs[program] ?? "");
   const moduleVersion = module === component.module ? version : pinnedVersion(module);
   const source = await prepareModule(go, module, moduleVersion, component.sharesKubernetesDependencies);
-  const temporary = join(folder, `${program}.${process.pid}.tmp`);
   const tags = component.tags ? ["-tags", component.tags] : [];
   const linkerFlags = `-s -w ${component.linkerFlags?.(version) ?? ""}`.trim();
-  const args = ["build", "-mod=mod", "-trimpath", "-buildvcs=false", ...tags, "-ldflags", linkerFlags, "-o", temporary];
-  await run(go, [...args, mainPackage(component, program, source)], {
-    cwd: source,
-    env: goEnvironment(),
-    timeout: 40 * 60_000,
-  });
-  renameSync(temporary, join(folder, program));
+  const args = ["build", "-mod=mod", "-trimpath", "-buildvcs=false", ...tags, "-ldflags", linkerFlags, "-o"];
+  const command = { cwd: source, env: goEnvironment(), timeout: 40 * 60_000 };
+  const siblings = missingSiblings(component, program, folder);
+  if (siblings.length < 2) {
+    const temporary = join(folder, `${program}.${process.pid}.tmp`);
+    await run(go, [...args, temporary, mainPackage(component, program, source)], command);
+    renameSync(temporary, join(folder, program));
+    return;
+  }
+  // Go names the programs itself there: by the last part of each package's path.
+  const temporary = join(folder, `build.${process.pid}.tmp`);
+  await run(go, [...args, `${temporary}/`, ...siblings.map((name) => component.programs[name] ?? "")], command);
+  for (const name of siblings) renameSync(join(temporary, name), join(folder, name));
+  rmSync(temporary, { recursive: true });
 }
 
-const goEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, CGO_ENABLED: "0" });
+/** Programs that one command can build with this one, itself included. */
+function missingSiblings(component: Component, program: string, folder: string): string[] {
+  const { programs, ownMain = {} } = component;
+  const module = moduleOf(programs[program] ?? "");
+  return Object.entries(programs).flatMap(([name, pack]) => {
+    const fits = basename(pack) === name && !(name in ownMain) && moduleOf(pack) === module;
+    return fits && !existsSync(join(folder, name)) ? [name] : [];
+  });
+}
+
+/** The compiler collects its garbage less often: that takes memory, of which there is enough for a package per core, and saves a good part of the time. */
+const goEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, CGO_ENABLED: "0", GOGC: process.env.GOGC ?? "400" });
 
 /** The package to build; one of our own is copied into the module that requires what it imports. */
 function mainPackage(component: Component, program: string, source: string): string {
