@@ -17,10 +17,13 @@ import {
   objectPath,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
+import { until } from "../../clusters/support/wait.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
 
 const NAMESPACE = "app-consumer";
+/** Sooner than a crowd is asked again. */
+const BEFORE_CROWDS_MS = 4_000;
 const ORIGIN = { "offloading.liqo.io/origin": "consumer" };
 
 describe("shadow resources against a real API server", function () {
@@ -266,6 +269,29 @@ describe("shadow resources against a real API server", function () {
   it("deletes the Pod with its ShadowPod", async () => {
     await client.delete(ShadowPodResource, id("after"));
     await gone(client, PodResource, id("after"));
+  });
+
+  it("says of a crowd's Pods in the end that they run, whatever has become of each, and at once of one that came alone", async () => {
+    const tell = (name: string, phase: string): Promise<unknown> =>
+      client.mergePatch(PodResource, id(name), { status: { phase } }, { subresource: "status" });
+    const start = async (name: string): Promise<void> => {
+      await client.create(ShadowPodResource, shadowPod(name));
+      await eventually("the Pod", () => client.get(PodResource, id(name)));
+      await tell(name, "Running");
+    };
+    const phaseOf = async (name: string) => (await client.get(ShadowPodResource, id(name)))?.status?.phase;
+    const crowd = Array.from({ length: 12 }, (_, index) => `crowd-${index}`);
+    await Promise.all(crowd.map(start));
+    await tell("crowd-0", "Succeeded");
+    await eventually("every phase", async () => {
+      const [first, ...others] = await Promise.all(crowd.map(phaseOf));
+      return first === "Succeeded" && others.every((phase) => phase === "Running");
+    });
+    await start("alone");
+    await until("the phase of a Pod that came alone", BEFORE_CROWDS_MS, async () =>
+      (await phaseOf("alone")) === "Running" ? true : undefined,
+    );
+    for (const name of ["alone", ...crowd]) await client.delete(ShadowPodResource, id(name));
   });
 
   it("ends a Pod on a dead node, so that it is made anew, but none that may have an identity", async () => {

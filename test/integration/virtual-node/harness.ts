@@ -1,4 +1,5 @@
 import type { PolicyRule } from "kubernetes-types/rbac/v1";
+import { pino } from "pino";
 import {
   ConfigurationResource,
   ForeignClusterResource,
@@ -36,10 +37,22 @@ export interface Harness {
   consumer: ApiServer;
   provider: ApiServer;
   kubeletPort: number;
-  startVirtualNode(): Promise<void>;
-  stopVirtualNode(): Promise<void>;
+  /** The log of its process. */
+  readonly lines: readonly LogLine[];
+  /** Of that name: NODE, or another of the same provider, whose VirtualNode must be there. */
+  startVirtualNode(name?: string): Promise<void>;
+  stopVirtualNode(name?: string): Promise<void>;
   map(phase: "Accepted" | "Terminating" | "CreationLoopBackOff"): Promise<void>;
   stop(): Promise<void>;
+}
+
+export interface LogLine {
+  level: number;
+  msg: string;
+  cluster?: string;
+  resource?: string;
+  namespace?: string;
+  name?: string;
 }
 
 /** Further controllers of Kubernetes to run, by their names on the controller manager's command line. */
@@ -63,31 +76,35 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     "system:authenticated",
   ]);
   const [kubeletPort = 0, healthPort = 0] = await freePorts(2);
-  let running: { abort: AbortController; ended: Promise<void> } | undefined;
-  const stopVirtualNode = async (): Promise<void> => {
-    running?.abort.abort();
-    await running?.ended;
-    running = undefined;
+  const lines: LogLine[] = [];
+  const running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
+  const stopVirtualNode = async (name = NODE): Promise<void> => {
+    const one = running.get(name);
+    one?.abort.abort();
+    await one?.ended;
+    running.delete(name);
   };
   return {
     consumer,
     provider,
     kubeletPort,
-    startVirtualNode: () => {
+    lines,
+    startVirtualNode: async (name = NODE) => {
       const abort = new AbortController();
-      const config = parseVirtualNodeArguments(virtualNodeArguments(kubeletPort, healthPort), {
-        POD_NAME: "vk-provider-0",
-        VIRTUALNODE_NAME: NODE,
+      const ports = name === NODE ? [kubeletPort, healthPort] : await freePorts(2);
+      const config = parseVirtualNodeArguments(virtualNodeArguments(ports[0] ?? 0, ports[1] ?? 0, name), {
+        POD_NAME: `vk-${name}-0`,
+        VIRTUALNODE_NAME: name,
       });
       const local = KubeClient.fromText(account, { cluster: "consumer" });
-      const ended = runVirtualNodeOf(config, local, quietLogger(), abort.signal).finally(() => local.close());
-      running = { abort, ended };
+      const ended = runVirtualNodeOf(config, local, recordingLogger(lines), abort.signal).finally(() => local.close());
+      running.set(name, { abort, ended });
       return Promise.race([ended, Promise.resolve()]);
     },
     stopVirtualNode,
     map: (phase) => setMapping(consumer, phase),
     stop: async () => {
-      await stopVirtualNode();
+      await Promise.all([...running.keys()].map((name) => stopVirtualNode(name)));
       consumer.client.close();
       provider.client.close();
       await Promise.all([consumer.stop(), provider.stop()]);
@@ -102,11 +119,21 @@ export function quietLogger(): Logger {
   return logger;
 }
 
+/** Keeps what is told; what fails altogether is printed, too. */
+function recordingLogger(lines: LogLine[]): Logger {
+  const write = (text: string): void => {
+    const line = JSON.parse(text) as LogLine;
+    lines.push(line);
+    if (line.level >= pino.levels.values["error"]!) process.stderr.write(text);
+  };
+  return pino({ level: "info" }, { write });
+}
+
 /** The command line of its process. */
-export function virtualNodeArguments(kubeletPort: number, healthPort: number): string[] {
+export function virtualNodeArguments(kubeletPort: number, healthPort: number, node = NODE): string[] {
   return [
     "--foreign-cluster-id=provider",
-    `--nodename=${NODE}`,
+    `--nodename=${node}`,
     "--node-ip=127.0.0.1",
     `--tenant-namespace=${TENANT}`,
     "--liqo-namespace=liqo",

@@ -33,6 +33,9 @@ import { until } from "../../clusters/support/wait.js";
 import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, quietLogger, startHarness, type Harness } from "./harness.js";
 
 const SECONDS = 10_000;
+/** A crowd's minor changes wait for ten seconds, and twelve take their time. */
+const CROWD_MS = 25_000;
+const START = "2026-01-01T00:00:00Z";
 
 describe("virtual node between two API servers", function () {
   this.timeout(120_000);
@@ -80,6 +83,11 @@ describe("virtual node between two API servers", function () {
       },
     });
 
+  /** Which process reflects what belongs to no node. */
+  const holder = async (): Promise<string | undefined> => {
+    const id = { name: "virtual-kubelet-leader-election", namespace: TENANT };
+    return (await consumer.get(LeaseResource, id))?.spec?.holderIdentity;
+  };
   /** Plays the provider's controller and kubelet. */
   const runRemotely = async (name: string, status: PodStatus): Promise<Pod> => {
     const shadow = await appears(provider, ShadowPodResource, remote(name));
@@ -248,6 +256,28 @@ describe("virtual node between two API servers", function () {
     // On two busy cores; alone it is a few milliseconds.
     expect(created).to.be.lessThan(1_000);
     expect(copied).to.be.lessThan(1_000);
+  });
+
+  it("tells of a crowd the last step of each pod's start in the end, and at once that one runs", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `crowd-${index}`);
+    await Promise.all(names.map((name) => createPod(name)));
+    // Nobody acts on a pod's steps while it starts.
+    const step = (hostIP: string): PodStatus => ({ phase: "Pending", conditions: [], startTime: START, hostIP });
+    const steps = async (hostIP: string): Promise<void> => {
+      await Promise.all(names.map((name) => runRemotely(name, step(hostIP))));
+    };
+    const told = async (): Promise<(string | undefined)[]> => {
+      const pods = await Promise.all(names.map((name) => consumer.get(PodResource, local(name))));
+      return pods.map((pod) => (pod?.status?.phase === "Running" ? "Running" : pod?.status?.startTime));
+    };
+    await steps("172.30.0.11");
+    await steps("172.30.0.12");
+    await runRemotely("crowd-0", running());
+    await appears(consumer, PodResource, local("crowd-0"), ({ status }) => status?.phase === "Running");
+    await until("the last step of the others", CROWD_MS, async () =>
+      (await told()).slice(1).every((state) => state === START) ? true : undefined,
+    );
+    for (const name of names) await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
   });
 
   it("keeps labels and annotations in step", async () => {
@@ -419,6 +449,37 @@ describe("virtual node between two API servers", function () {
     expect(await provider.get(ShadowPodResource, remote("taken"))).to.not.equal(undefined);
   });
 
+  it("tells each change that it makes in a line of its log, and nothing where all is as it should be", async () => {
+    const lines = () => harness.lines.filter(({ resource = "" }) => ["configmaps", "nodes"].includes(resource));
+    const about = (name: string) => lines().filter((line) => line.name === name);
+    await consumer.create(ConfigMapResource, { metadata: local("told"), data: { color: "red" } });
+    await until("the line of a new ConfigMap", SECONDS, () => Promise.resolve(about("told")[0]));
+    expect(about("told").map(({ cluster, namespace }) => `${cluster} ${namespace}`)).to.deep.equal([
+      `provider ${REMOTE_NAMESPACE}`,
+    ]);
+    const before = lines().length;
+    // Each is a pass, that of the ConfigMap over what is there already.
+    for (const look of ["1", "2", "3"]) {
+      await consumer.mergePatch(NodeResource, { name: NODE }, { metadata: { annotations: { look } } });
+      await consumer.mergePatch(ConfigMapResource, local("told"), {
+        metadata: { finalizers: [`looks.example/${look}`] },
+      });
+    }
+    await consumer.mergePatch(ConfigMapResource, local("told"), { metadata: { finalizers: null } });
+    await consumer.mergePatch(ConfigMapResource, local("told"), { data: { color: "blue" } });
+    await appears(provider, ConfigMapResource, remote("told"), ({ data }) => data?.["color"] === "blue");
+    await until("the line of its change", SECONDS, () => Promise.resolve(lines().length > before || undefined));
+    expect(
+      lines()
+        .slice(before)
+        .map(({ resource, name }) => `${resource} ${name}`),
+    ).to.deep.equal(["configmaps told"]);
+    await consumer.delete(ConfigMapResource, local("told"));
+    await vanishes(provider, ConfigMapResource, remote("told"));
+    const words = about("told").map(({ msg }) => msg);
+    expect(words.slice(1)).to.deep.equal(["changed", "deleted"]);
+  });
+
   it("reflects Services, ConfigMaps and Secrets, and what becomes of them", async () => {
     await consumer.create(ServiceResource, {
       metadata: { ...local("web"), annotations: { a: "b" } },
@@ -587,6 +648,37 @@ describe("virtual node between two API servers", function () {
     const after = await appears(provider, ShadowPodResource, remote("web"));
     expect(after.metadata.uid).to.equal(before.metadata.uid);
     expect((await appears(consumer, PodResource, local("web"))).metadata?.uid).to.equal(pod.metadata?.uid);
+  });
+
+  it("shares a provider with another virtual node: each has pods of its own, one of them reflects, and the other goes on", async () => {
+    const second = "provider-second";
+    const { spec } = await appears(consumer, VirtualNodeResource, { name: NODE, namespace: TENANT });
+    const metadata = { name: second, namespace: TENANT, labels: { [Labels.remoteClusterID]: "provider" } };
+    await consumer.create(VirtualNodeResource, VirtualNodeResource.build({ metadata, spec }));
+    await harness.startVirtualNode(second);
+    await appears(consumer, NodeResource, { name: second });
+    await createPod("of-second", { nodeName: second });
+    const shadow = await appears(provider, ShadowPodResource, remote("of-second"));
+    expect(shadow.metadata.labels).to.include({ [Labels.offloadingNodeName]: second });
+    await runRemotely("of-second", running());
+    await appears(consumer, PodResource, local("of-second"), ({ status }) => status?.phase === "Running");
+    expect(await holder(), "who reflects").to.equal(`vk-${NODE}-0`);
+
+    await harness.stopVirtualNode(NODE);
+    await consumer.create(ConfigMapResource, { metadata: local("after-the-first"), data: {} });
+    await appears(provider, ConfigMapResource, remote("after-the-first"));
+    expect(await holder()).to.equal(`vk-${second}-0`);
+    await harness.startVirtualNode(NODE);
+    await consumer.delete(PodResource, local("of-second"), { gracePeriodSeconds: 0 });
+    await vanishes(provider, ShadowPodResource, remote("of-second"));
+    await harness.stopVirtualNode(second);
+    await consumer.delete(VirtualNodeResource, { name: second, namespace: TENANT });
+    await consumer.delete(NodeResource, { name: second });
+    const requests = { labelSelector: `${Labels.virtualNode}=${second}` };
+    for (const { metadata: request } of (await consumer.list(CertificateSigningRequestResource, requests)).items)
+      await consumer.delete(CertificateSigningRequestResource, { name: request?.name ?? "" });
+    await consumer.create(ConfigMapResource, { metadata: local("after-the-second"), data: {} });
+    await appears(provider, ConfigMapResource, remote("after-the-second"));
   });
 
   it("replaces the remote pod of a local one that was replaced by another of the same name", async () => {
