@@ -7,6 +7,7 @@ import { parse, stringify } from "yaml";
 import {
   ConfigurationResource,
   ConnectionResource,
+  GatewayClientResource,
   GatewayServerResource,
   NamespaceOffloadingResource,
   Labels,
@@ -170,24 +171,36 @@ describe("peering by documented manifests alone", function () {
   it("refuses what cannot be, by the field's name, and leaves the tunnel alone", async () => {
     const namespace = tenantOf(CLUSTERS[0]!.name);
     const before = await gatewayPod(provider, namespace);
-    const change = (patch: object): Promise<string> =>
-      provider.kubectl([
-        "patch",
-        "gatewayserver",
-        "-n",
-        namespace,
-        "server",
-        "--type=merge",
-        "-p",
-        JSON.stringify(patch),
-      ]);
-    for (const [spec, field] of [
-      [{ mtu: 100 }, "spec.mtu"],
-      [{ endpoint: { port: 70_000 } }, "spec.endpoint.port"],
-      [{ endpoint: { serviceType: "ExternalName" } }, "spec.endpoint.serviceType"],
+    const server = ["gatewayserver", "-n", namespace, "server"];
+    const change = (patch: object, object = server): Promise<string> =>
+      provider.kubectl(["patch", ...object, "--type=merge", "-p", JSON.stringify(patch)]);
+    const name = `of-${CLUSTERS[0]!.name}`;
+    const ranges = ["configuration", "-n", "default", name];
+    const key = ["publickey", "-n", namespace, name];
+    const remote = (pod: string): object => ({ remote: { cidr: { pod } } });
+    for (const [spec, field, object] of [
+      [{ mtu: 100 }, "spec.mtu", server],
+      [{ mtu: 9001 }, "spec.mtu", server],
+      [{ endpoint: { port: 70_000 } }, "spec.endpoint.port", server],
+      [{ endpoint: { serviceType: "ExternalName" } }, "spec.endpoint.serviceType", server],
+      [remote("10.0.0.0/33"), "spec.remote.cidr.pod[0]", ranges],
+      [remote("10.1.2.0/31"), "spec.remote.cidr.pod[0]", ranges],
+      [{ publicKey: Buffer.alloc(31).toString("base64") }, "spec.publicKey", key],
+      [{ publicKey: "not base64" }, "spec.publicKey", key],
     ] as const) {
-      expect(await failure(change({ spec })), field).to.contain(field);
+      expect(await failure(change({ spec }, [...object])), field).to.contain(field);
     }
+    const second = GatewayClientResource.build({
+      metadata: { name: "second", namespace: "default", labels: { [Labels.remoteClusterID]: CLUSTERS[0]!.name } },
+      spec: { endpoint: { addresses: ["192.0.2.1"], port: 51_840 } },
+    });
+    expect(await failure(provider.client.create(GatewayClientResource, second))).to.contain(
+      `metadata.labels[${Labels.remoteClusterID}]`,
+    );
+    await change({ spec: { secretRef: { name: "nothing-of-the-kind" } } });
+    await expectVerdict(provider, namespace, "False", "spec.secretRef.name");
+    await change({ spec: { secretRef: { name } } });
+    await expectVerdict(provider, namespace, "True", "");
     const templateOf = (name: string): object => ({ spec: { serverTemplateRef: { ...STOCK_REFERENCE, name } } });
     await change(templateOf("nothing-of-the-kind"));
     await expectVerdict(provider, namespace, "False", "spec.serverTemplateRef.name");
