@@ -450,34 +450,34 @@ describe("virtual node between two API servers", function () {
   });
 
   it("tells each change that it makes in a line of its log, and nothing where all is as it should be", async () => {
-    const lines = () => harness.lines.filter(({ resource = "" }) => ["configmaps", "nodes"].includes(resource));
+    const lines = () => harness.lines.filter(({ resource = "" }) => ["services", "nodes"].includes(resource));
     const about = (name: string) => lines().filter((line) => line.name === name);
-    await consumer.create(ConfigMapResource, { metadata: local("told"), data: { color: "red" } });
-    await until("the line of a new ConfigMap", SECONDS, () => Promise.resolve(about("told")[0]));
+    const annotate = (note: string) =>
+      consumer.mergePatch(ServiceResource, local("told"), { metadata: { annotations: { note } } });
+    await consumer.create(ServiceResource, { metadata: local("told"), spec: { ports: [{ port: 80 }] } });
+    await until("the line of a new Service", SECONDS, () => Promise.resolve(about("told")[0]));
     expect(about("told").map(({ cluster, namespace }) => `${cluster} ${namespace}`)).to.deep.equal([
       `provider ${REMOTE_NAMESPACE}`,
     ]);
     const before = lines().length;
-    // Each is a pass, that of the ConfigMap over what is there already.
+    // Each is a pass over what is there already.
     for (const look of ["1", "2", "3"]) {
       await consumer.mergePatch(NodeResource, { name: NODE }, { metadata: { annotations: { look } } });
-      await consumer.mergePatch(ConfigMapResource, local("told"), {
-        metadata: { finalizers: [`looks.example/${look}`] },
-      });
+      const finalizers = [`looks.example/${look}`];
+      await consumer.mergePatch(ServiceResource, local("told"), { metadata: { finalizers } });
     }
-    await consumer.mergePatch(ConfigMapResource, local("told"), { metadata: { finalizers: null } });
-    await consumer.mergePatch(ConfigMapResource, local("told"), { data: { color: "blue" } });
-    await appears(provider, ConfigMapResource, remote("told"), ({ data }) => data?.["color"] === "blue");
+    await consumer.mergePatch(ServiceResource, local("told"), { metadata: { finalizers: null } });
+    await annotate("x");
     await until("the line of its change", SECONDS, () => Promise.resolve(lines().length > before || undefined));
     expect(
       lines()
         .slice(before)
         .map(({ resource, name }) => `${resource} ${name}`),
-    ).to.deep.equal(["configmaps told"]);
-    await consumer.delete(ConfigMapResource, local("told"));
-    await vanishes(provider, ConfigMapResource, remote("told"));
-    const words = about("told").map(({ msg }) => msg);
-    expect(words.slice(1)).to.deep.equal(["changed", "deleted"]);
+    ).to.deep.equal(["services told"]);
+    await consumer.delete(ServiceResource, local("told"));
+    await vanishes(provider, ServiceResource, remote("told"));
+    await until("the line of its end", SECONDS, () => Promise.resolve(about("told")[2]));
+    expect(about("told").map(({ msg }) => msg)).to.deep.equal(["changed", "changed", "deleted"]);
   });
 
   it("reflects Services, ConfigMaps and Secrets, and what becomes of them", async () => {
