@@ -6,7 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
-import type { Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
+import type { Container, Pod, PodSpec, Probe, Toleration } from "kubernetes-types/core/v1";
+import { Annotations, Labels, ResourceSliceResource } from "../../agent/api/index.js";
 import {
   DaemonSetResource,
   DeploymentResource,
@@ -14,6 +15,7 @@ import {
   NamespaceResource,
   NodeResource,
   PodResource,
+  SecretResource,
   messageOf,
   type InformerOptions,
   type KubeClient,
@@ -28,8 +30,10 @@ import { until } from "../clusters/support/wait.js";
 import { NAMESPACE, demoStack } from "../demo/environment.js";
 import { StatefulSetResource } from "../soak/changes.js";
 import { cutOff } from "../soak/faults.js";
+import { NO_TOKEN, askingPod, showPods } from "../support/api-access.js";
 import { attachAndTell } from "../support/attach.js";
 import { agentProcesses } from "../support/agent-processes.js";
+import { inTerminal } from "../support/in-terminal.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { prepareLab, type LabCluster } from "../support/lab.js";
@@ -42,6 +46,7 @@ const CLUSTERS = [
   { name: "vnode-provider", nodes: 2, nodeGraceSeconds: 20, ...RANGES },
 ] as const satisfies ClusterSpec[];
 const NODE = "provider";
+const SECOND_NODE = "provider-second";
 const REMOTE_NAMESPACE = `${NAMESPACE}-consumer`;
 const BUSY = "busy";
 const TARGET_PERCENT = 50;
@@ -162,7 +167,8 @@ describe("pods on a virtual node", function () {
     const spec: PodSpec = {
       ...podSpec({}),
       nodeSelector,
-      containers: [{ ...main, volumeMounts }, beside],
+      initContainers: [prepares("prepares"), sidecar("stands-by")].map((container) => ({ ...container, volumeMounts })),
+      containers: [{ ...main, volumeMounts, readinessProbe: prepared() }, beside],
       volumes: [{ name: "data", emptyDir: {} }],
     };
     await consumer.client.create(PodResource, { metadata: { name, namespace: NAMESPACE }, spec });
@@ -170,6 +176,11 @@ describe("pods on a virtual node", function () {
       const status = pod.status?.containerStatuses?.find((one) => one.name === "main");
       return isReady(pod) && status?.restartCount === 1;
     });
+    const inits = (await podWhere(name, "its init containers", isReady)).status?.initContainerStatuses ?? [];
+    expect(inits.map(({ name: one, ready, state }) => [one, ready, state?.terminated?.exitCode])).to.deep.equal([
+      ["prepares", true, 0],
+      ["stands-by", true, undefined],
+    ]);
     const logs = (...args: string[]): Promise<string> =>
       consumer.kubectl(["logs", name, "-n", NAMESPACE, ...args], { timeoutMs: 20_000 });
     await until("the later line", 20_000, async () =>
@@ -198,6 +209,21 @@ describe("pods on a virtual node", function () {
       timeoutMs: 20_000,
     });
     expect(readFileSync(`${file}-back`).equals(readFileSync(file))).to.equal(true);
+    const sized = 'for i in $(seq 100); do [ "$(stty size)" = "33 77" ] && break; sleep 0.1; done; stty size';
+    const inMain = [name, "-n", NAMESPACE, "-c", "main"];
+    const shown = await inTerminal(consumer, { rows: 33, columns: 77 }, [
+      "exec",
+      "-it",
+      ...inMain,
+      "--",
+      "sh",
+      "-c",
+      sized,
+    ]);
+    expect(shown, "the terminal's size").to.contain("33 77");
+    // As older clients speak.
+    const spdy = { env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" }, input: "told\n" };
+    expect(await consumer.kubectl(["exec", "-i", ...inMain, "--", "cat"], spdy)).to.equal("told\n");
     const failing = consumer.kubectl(["exec", name, "-n", NAMESPACE, "-c", "main", "--", "sh", "-c", "exit 7"]);
     expect(messageOf(await failing.catch((error: unknown) => error))).to.contain("exit code 7");
     const pod = { namespace: NAMESPACE, name, port: 8080 };
@@ -206,6 +232,28 @@ describe("pods on a virtual node", function () {
     );
     expect(answer).to.equal("served\n");
     await consumer.client.delete(PodResource, { name, namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+  });
+
+  it("reach the API server that is meant for them: the consumer's through the network, the provider's, or none", async () => {
+    await showPods(consumer.client, NAMESPACE);
+    await showPods(provider.client, REMOTE_NAMESPACE);
+    const ask = (name: string, asked: string, annotations = {}): Promise<Pod> =>
+      consumer.client.create(PodResource, askingPod({ name, namespace: NAMESPACE }, asked, annotations));
+    const { metadata } = await ask("asks-home", NAMESPACE);
+    await ask("asks-there", REMOTE_NAMESPACE, { [Annotations.apiServerSupport]: "remote" });
+    await ask("asks-nobody", NAMESPACE, { [Annotations.apiServerSupport]: "disabled" });
+    const answer = async (name: string): Promise<string> => {
+      await podWhere(name, `the end of ${name}`, ({ status }) => status?.phase === "Succeeded");
+      return (await consumer.kubectl(["logs", name, "-n", NAMESPACE])).trim();
+    };
+    expect(await answer("asks-home")).to.equal(metadata?.uid);
+    expect(await answer("asks-there")).to.equal((await remotePod("asks-there"))?.metadata?.uid);
+    expect(await answer("asks-nobody")).to.equal(NO_TOKEN);
+    const { items } = await provider.client.list(SecretResource, { namespace: REMOTE_NAMESPACE });
+    const names = items.map(({ metadata: secret }) => secret?.name);
+    expect(names).to.include("asks-home-token");
+    expect(names).to.not.include("asks-there-token").and.not.include("asks-nobody-token");
+    await consumer.kubectl(["delete", "pod", "asks-home", "asks-there", "asks-nobody", "-n", NAMESPACE]);
   });
 
   it("run on while the consumer is down altogether, and are the same pods when it is back", async () => {
@@ -339,6 +387,40 @@ describe("pods on a virtual node", function () {
     expect(left.length).to.be.greaterThan(0);
     expect((await Promise.all(left)).flat(), "what ran when another came").to.deep.equal([]);
     await consumer.kubectl(["delete", "deployment/mobile", "statefulset/sole", "-n", NAMESPACE]);
+  });
+
+  it("come to another node of the same provider with a grant of its own, and go with it", async () => {
+    const [first] = (await consumer.client.list(ResourceSliceResource)).items;
+    const { class: offered, providerClusterID = "" } = first?.spec ?? {};
+    const id = { name: SECOND_NODE, namespace: first?.metadata.namespace };
+    const labels = {
+      [Labels.remoteClusterID]: providerClusterID,
+      [Labels.remoteID]: providerClusterID,
+      [Labels.replication]: "true",
+    };
+    const annotations = { [Annotations.createVirtualNode]: "true" };
+    const spec = { class: offered, providerClusterID, resources: { cpu: "1", memory: "512Mi", pods: "3" } };
+    const slice = ResourceSliceResource.build({ metadata: { ...id, labels, annotations }, spec });
+    await consumer.client.create(ResourceSliceResource, slice);
+    const node = await until(`node ${SECOND_NODE}`, 60_000, async () => {
+      const found = await consumer.client.get(NodeResource, { name: SECOND_NODE });
+      return found?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
+        ? found
+        : undefined;
+    });
+    expect(node.status?.allocatable).to.include({ cpu: "1", memory: "512Mi", pods: "3" });
+    const nodeSelector = { "kubernetes.io/hostname": SECOND_NODE };
+    const { metadata, spec: podOfSecond } = pod(NAMESPACE, "of-second", { requests: { cpu: "10m" } });
+    await consumer.client.create(PodResource, { metadata, spec: { ...podOfSecond!, nodeSelector } });
+    await podWhere("of-second", "the pod of the second node Ready", isReady);
+    expect((await remotePod("of-second"))?.metadata?.labels).to.include({ [Labels.offloadingNodeName]: SECOND_NODE });
+    expect(await consumer.kubectl(["exec", "of-second", "-n", NAMESPACE, "--", "echo", "here"])).to.equal("here\n");
+    await consumer.client.delete(ResourceSliceResource, id);
+    await until(`the end of node ${SECOND_NODE}`, 60_000, async () =>
+      (await consumer.client.get(NodeResource, { name: SECOND_NODE })) ? undefined : true,
+    );
+    expect(await remotePod("of-second")).to.equal(undefined);
+    await readyPod(NAMESPACE, "web");
   });
 
   it("that exceed the grant wait, and say so", async () => {
@@ -489,6 +571,22 @@ function deployment(namespace: string, app: string, resources: Resources): Deplo
       template: { metadata: { labels }, spec: { ...podSpec(resources), nodeSelector } },
     },
   };
+}
+
+/** Must have ended before any other container begins. */
+function prepares(name: string): Container {
+  return { name, image: TEST_TOOLS_IMAGE, command: ["sh", "-c", "touch /data/prepared"] };
+}
+
+/** Runs beside all others, and begins before them. */
+function sidecar(name: string): Container {
+  const command = ["sh", "-c", "[ -e /data/prepared ] && touch /data/stood-by && sleep 100000"];
+  const always = { restartPolicy: "Always" };
+  return { name, image: TEST_TOOLS_IMAGE, command, startupProbe: prepared("/data/stood-by"), ...always };
+}
+
+function prepared(file = "/data/prepared"): Probe {
+  return { exec: { command: ["test", "-e", file] }, periodSeconds: 1 };
 }
 
 function daemonSet(id: { name: string; namespace: string }): DaemonSet {
