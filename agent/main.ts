@@ -16,8 +16,8 @@ const ROLES: Record<string, () => Promise<Role>> = {
   "virtual-node": async () => (await import("./virtual-node/main.js")).runVirtualNode,
 };
 
-/** They wait most of the time, one per link or node: memory counts for more than the time that collecting it takes. */
-const SMALL_ROLES: readonly string[] = ["gateway", "fabric", "proxy"];
+/** They wait most of the time, one per link, node or virtual node: memory counts for more than the time that collecting it takes. */
+const SMALL_ROLES: readonly string[] = ["gateway", "fabric", "proxy", "virtual-node"];
 
 function main(): void {
   const [name = "", ...argv] = process.argv.slice(2);

@@ -43,7 +43,7 @@ const UNSETTLED_MS = 1_000;
 /** How soon a change is asked for again that the provider has refused: its quota may have room by then. */
 const REFUSED_RETRY_MS = 30_000;
 /** After so long without anything to do for any pod, there is time for other things. */
-const QUIET_MS = 300;
+const QUIET_MS = 1_000;
 const OFFLOADED = { [Labels.shadowPod]: "true" };
 
 /**
