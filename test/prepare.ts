@@ -20,7 +20,7 @@ const INOTIFY_INSTANCES = { file: "/proc/sys/fs/inotify/max_user_instances", nee
 const progress = lineProgress();
 raiseInotifyLimit();
 await ensurePrograms(PROGRAMS, progress);
-await ensureTools(["etcd", "kube-apiserver", "kubectl", "wireguard-go"], { progress });
+await ensureTools(["etcd", "kube-apiserver", "kubectl", "helm", "wireguard-go"], { progress });
 await pulumiFolder(progress);
 await prepareClusters({ progress });
 await buildAgentImage({ progress });

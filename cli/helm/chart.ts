@@ -41,13 +41,22 @@ function alternativeOf(value: ChartValue): Alternative[] {
   return inputs ? [{ value, documents: documents(inputs) }] : [];
 }
 
-/** Everything but what Helm brings itself: the namespace, and CRDs, which have a folder of their own. And the hooks, which it alone has. */
+/** Everything but what Helm brings itself: the release's namespace, and CRDs, which have a folder of their own. And the hooks, which it alone has. */
 function documents(inputs: AgentInputs): Map<string, KubeObject> {
   const { podCIDRs = [], serviceCIDR = "", apiServerAddress = "" } = inputs;
   const installation = installInputs(inputs, { podCIDRs, serviceCIDR, apiServerAddress });
   const objects = [...agentManifests(installation), ...uninstallGuardManifests(installation)];
-  const own = objects.filter(({ kind }) => kind !== "Namespace" && kind !== "CustomResourceDefinition");
+  const isOfHelm = ({ kind, metadata }: KubeObject): boolean =>
+    kind === "CustomResourceDefinition" || (kind === "Namespace" && metadata?.name === inputs.namespace);
+  const own = objects.filter((object) => !isOfHelm(object)).map(withPolicy);
   return new Map(own.map((object) => [nameOf(object), withoutUndefined(object)]));
+}
+
+/** A namespace stays when the release goes: users' data would go with it. */
+function withPolicy(object: KubeObject): KubeObject {
+  if (object.kind !== "Namespace") return object;
+  const annotations = { ...object.metadata?.annotations, "helm.sh/resource-policy": "keep" };
+  return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
 function nameOf(object: KubeObject): string {

@@ -117,6 +117,17 @@ export const COMPONENTS: readonly Component[] = [
     sharesKubernetesDependencies: true,
   },
   {
+    name: "helm",
+    module: "helm.sh/helm/v3",
+    programs: { helm: "helm.sh/helm/v3/cmd/helm" },
+    sharesKubernetesDependencies: true,
+    linkerFlags: (version) => `-X helm.sh/helm/v3/internal/version.version=${version}`,
+    release: (version, architecture) => {
+      const url = `https://get.helm.sh/helm-${version}-linux-${architecture}.tar.gz`;
+      return { url, checksums: `${url}.sha256sum`, archiveFolder: `linux-${architecture}` };
+    },
+  },
+  {
     name: "wireguard-go",
     module: "golang.zx2c4.com/wireguard",
     programs: { "wireguard-go": "golang.zx2c4.com/wireguard" },

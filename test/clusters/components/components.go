@@ -14,6 +14,7 @@ import (
 	_ "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
 	_ "go.etcd.io/etcd/server/v3"
 	_ "golang.zx2c4.com/wireguard"
+	_ "helm.sh/helm/v3/cmd/helm"
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
 	_ "k8s.io/kubernetes/cmd/kube-proxy"

@@ -20,7 +20,7 @@ const underWay = new Map<string, Promise<string>>();
 let lastBuild: Promise<unknown> = Promise.resolve();
 
 /**
- * The path of a program of the test clusters (etcd, kube-apiserver, …, kubectl, pulumi, pulumi-language-yaml,
+ * The path of a program of the test clusters (etcd, kube-apiserver, …, kubectl, helm, pulumi, pulumi-language-yaml,
  * wireguard-go): from the cache, else its official release, else built from its Go module.
  */
 export function ensureTool(program: string, options: EnsureOptions = {}): Promise<string> {

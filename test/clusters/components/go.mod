@@ -75,6 +75,7 @@ require (
 	github.com/pulumi/pulumi/pkg/v3 v3.190.0
 	go.etcd.io/etcd/server/v3 v3.6.16
 	golang.zx2c4.com/wireguard v0.0.0-20260522210424-ecfc5a8d5446
+	helm.sh/helm/v3 v3.21.4
 	k8s.io/kubernetes v1.36.3
 	sigs.k8s.io/metrics-server v0.9.0
 )

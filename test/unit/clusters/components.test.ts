@@ -36,7 +36,7 @@ describe("test clusters: components", () => {
         }
       }
     }
-    expect([...hosts].sort()).to.deep.equal(["dl.k8s.io", "get.pulumi.com", "github.com"]);
+    expect([...hosts].sort()).to.deep.equal(["dl.k8s.io", "get.helm.sh", "get.pulumi.com", "github.com"]);
   });
 
   it("knows which component a program is of", () => {
