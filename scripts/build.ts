@@ -4,6 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { slimKubernetesClient } from "./slim-kubernetes-client.js";
+import { slimPulumiRuntime } from "./slim-pulumi-runtime.js";
 import { slimZod } from "./slim-zod.js";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
@@ -21,7 +22,7 @@ const COMMON: BuildOptions = {
   keepNames: true,
   legalComments: "none",
   logLevel: "warning",
-  plugins: [slimKubernetesClient, slimZod],
+  plugins: [slimKubernetesClient, slimPulumiRuntime, slimZod],
 };
 
 const EXECUTABLE = 0o755;
