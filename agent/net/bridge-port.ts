@@ -72,20 +72,22 @@ async function plainBridges(run: Run): Promise<string[]> {
   return plain.filter((name) => !modes(name).includes("strict") || modes(name).includes("loose"));
 }
 
-/** The neighbours of ours that nothing asks for any more. */
-async function superfluous(run: Run, desired: readonly PortNeighbour[]): Promise<PresentNeighbour[]> {
-  const present = await ipQuery<PresentNeighbour>(run, ["-4", "neigh", "show", "proto", String(ROUTE_PROTOCOL)]);
-  return present.filter(
-    ({ dst, dev, lladdr }) =>
-      !desired.some((one) => one.address === dst && one.device === dev && one.hardwareAddress === lladdr),
-  );
+/** The neighbours of ours. */
+function ownNeighbours(run: Run): Promise<PresentNeighbour[]> {
+  return ipQuery<PresentNeighbour>(run, ["-4", "neigh", "show", "proto", String(ROUTE_PROTOCOL)]);
+}
+
+function isSame({ dst, dev, lladdr }: PresentNeighbour, { address, device, hardwareAddress }: PortNeighbour): boolean {
+  return dst === address && dev === device && lladdr === hardwareAddress;
 }
 
 /** Makes the neighbours known at their ports; routes to them may follow. Those that are known already stay as they are. */
 export async function addPortNeighbours(run: Run, desired: readonly PortNeighbour[]): Promise<void> {
+  const present = desired.length > 0 ? await ownNeighbours(run) : [];
+  const lacking = desired.filter((one) => !present.some((there) => isSame(there, one)));
   await ipBatch(
     run,
-    desired.map(
+    lacking.map(
       ({ address, device, hardwareAddress }) =>
         `neigh replace ${address} lladdr ${hardwareAddress} dev ${device} nud permanent protocol ${ROUTE_PROTOCOL}`,
     ),
@@ -94,7 +96,7 @@ export async function addPortNeighbours(run: Run, desired: readonly PortNeighbou
 
 /** Removes all other neighbours of ours, once no route leads to them. Resolves to whether there were any. */
 export async function removeOtherPortNeighbours(run: Run, desired: readonly PortNeighbour[]): Promise<boolean> {
-  const old = await superfluous(run, desired);
+  const old = (await ownNeighbours(run)).filter((there) => !desired.some((one) => isSame(there, one)));
   await ipBatch(
     run,
     old.map(({ dst, dev }) => `neigh del ${dst} dev ${dev}`),

@@ -3,6 +3,7 @@ import { pino } from "pino";
 import {
   NftablesTable,
   TABLE,
+  addPortNeighbours,
   applyRouting,
   tableText,
   tellChanges,
@@ -69,6 +70,22 @@ describe("changes of the kernel's state, as logs tell them", () => {
     expect(host.lines).to.have.length(3);
     await table.remove();
     expect(host.lines.slice(3)).to.deep.equal([`nft: delete table ${TABLE}`]);
+  });
+
+  it("are none for neighbours at their ports that are there already", async () => {
+    const neighbour = { address: "10.1.0.9", device: "veth1", hardwareAddress: "02:00:00:00:00:01" };
+    const present: object[] = [];
+    const lines: string[] = [];
+    const run: Run = (_program, args, input) => {
+      if (args.includes("-j")) return Promise.resolve(JSON.stringify(present));
+      lines.push(input ?? "");
+      present.push({ dst: "10.1.0.9", dev: "veth1", lladdr: "02:00:00:00:00:01" });
+      return Promise.resolve("");
+    };
+    for (let pass = 0; pass < 3; pass++) await addPortNeighbours(run, [neighbour]);
+    expect(lines).to.have.length(1);
+    await addPortNeighbours(run, [{ ...neighbour, hardwareAddress: "02:00:00:00:00:02" }]);
+    expect(lines).to.have.length(2);
   });
 
   it("are none where the kernel refuses", async () => {
