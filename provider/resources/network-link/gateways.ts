@@ -124,9 +124,15 @@ export async function waitForEndpoint(progress: Progress, end: LinkEnd, server: 
     namespace: end.namespace,
     name,
     what: `the endpoint of the gateway server ${end.namespace}/${name}`,
-    judge: ([current]) => judgeEndpoint(current),
+    judge: ([current]) => judgeNewEndpoint(current, server.metadata.generation ?? 0),
     explain: (signal) => explainGateway(end, name, signal),
   });
+}
+
+/** The endpoint that the spec of that generation leads to: until the agent has taken it up, the status tells of the one before. */
+export function judgeNewEndpoint(server: GatewayServer | undefined, generation: number): Verdict<Endpoint> {
+  const taken = judgeAccepted(server, generation);
+  return "done" in taken ? judgeEndpoint(server) : taken;
 }
 
 export function judgeEndpoint(server: GatewayServer | undefined): Verdict<Endpoint> {

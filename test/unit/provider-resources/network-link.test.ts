@@ -12,7 +12,12 @@ import { judgeMapping } from "../../../provider/resources/network-link/configure
 import { orient } from "../../../provider/resources/network-link/connect.js";
 import type { LinkEnds } from "../../../provider/resources/network-link/ends.js";
 import { judgeConnection } from "../../../provider/resources/network-link/connection.js";
-import { judgeAccepted, judgeDeployment, judgeEndpoint } from "../../../provider/resources/network-link/gateways.js";
+import {
+  judgeAccepted,
+  judgeDeployment,
+  judgeEndpoint,
+  judgeNewEndpoint,
+} from "../../../provider/resources/network-link/gateways.js";
 import {
   configurationManifest,
   gatewayClientManifest,
@@ -132,6 +137,23 @@ describe("NetworkLink", () => {
       spec: { endpoint: { port: 51840, serviceType: "LoadBalancer" } },
     });
     expect(judgeEndpoint(balanced)).to.have.property("waiting").that.contains("set gatewayServer.type to NodePort");
+  });
+
+  it("does not take the endpoint of a spec from before for that of a changed one", () => {
+    const server = (observedGeneration: number): GatewayServer =>
+      GatewayServerResource.build({
+        metadata: { name: "b", generation: 2 },
+        spec: { endpoint: { port: 51840, serviceType: "NodePort" } },
+        status: {
+          endpoint: { addresses: ["192.0.2.1"], port: 51840 },
+          conditions: [
+            { type: "Accepted", status: "True", reason: "R", message: "", lastTransitionTime: "", observedGeneration },
+          ],
+        },
+      });
+    expect(judgeNewEndpoint(server(1), 2)).to.have.property("waiting");
+    expect(judgeNewEndpoint(server(2), 2)).to.have.nested.property("done.port", 51840);
+    expect(judgeNewEndpoint(undefined, 2)).to.have.property("failed");
   });
 
   it("runs once what its spec asks now has been made, and nothing from before runs", () => {
