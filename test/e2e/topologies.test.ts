@@ -10,6 +10,8 @@ import {
   GatewayServerResource,
   IPResource,
   Labels,
+  Names,
+  WgGatewayServerTemplateResource,
   mapRemoteAddress,
 } from "../../agent/api/index.js";
 import {
@@ -60,6 +62,10 @@ const LEAF_A: ClusterSpec = {
   kubeProxy: "none",
 };
 const LEAF_B: ClusterSpec = { ...LEAF_A, name: "topo-b", serviceCIDR: "10.113.0.0/16", kubeProxy: "nftables" };
+
+/** Who gives load balancers of this class their addresses, and the template of gateway servers that asks for one. */
+const [EDGE_CLASS, EDGE] = ["example.org/edge", "edge"] as const;
+const OF_CLASS = { type: "LoadBalancer", templateName: EDGE };
 
 const NODE_PORTS = { tcp: 31_080, udp: 31_090 };
 const MANAGER = { fieldManager: "test" };
@@ -244,18 +250,13 @@ describe("topologies, CNIs and Service implementations", function () {
     let lab: Lab, hub: LabCluster, a: LabCluster, b: LabCluster;
     let stack: PulumiStack | undefined;
 
-    before("clusters, agents, and the hub's two peerings", async function () {
-      this.timeout(25 * 60_000);
-      lab = await prepareLab([HUB, LEAF_A, LEAF_B]);
-      [hub, a, b] = lab.clusters as [LabCluster, LabCluster, LabCluster];
-      // As where clusters share a network for Services.
-      const [first] = hub.cluster.nodes;
-      await inNode(b, ["ip", "route", "replace", hub.cluster.serviceCIDR, "via", first?.address ?? ""]);
-      stack = await writeProgram(lab, folder, "hub", {
+    /** The hub's two peerings. */
+    const program = (): Promise<PulumiStack> =>
+      writeProgram(lab, folder, "hub", {
         ...agents(lab, [hub, a, b]),
         "hub-a": {
           type: "Peering",
-          properties: { consumer: access(hub), provider: access(a), gatewayServer: { type: "LoadBalancer" } },
+          properties: { consumer: access(hub), provider: access(a), gatewayServer: OF_CLASS },
           dependsOn: ["topo-hub", "topo-a"],
         },
         "hub-b": {
@@ -270,7 +271,20 @@ describe("topologies, CNIs and Service implementations", function () {
         },
         leaves: offloading(hub, "leaves", ["hub-a", "hub-b"]),
       });
-      await Promise.all([stack.up(), lendGatewayAddress(a, 245), localPods(hub), localPods(a), localPods(b)]);
+
+    before("clusters, agents, and the hub's two peerings", async function () {
+      this.timeout(25 * 60_000);
+      lab = await prepareLab([HUB, LEAF_A, LEAF_B]);
+      [hub, a, b] = lab.clusters as [LabCluster, LabCluster, LabCluster];
+      // As where clusters share a network for Services.
+      const [first] = hub.cluster.nodes;
+      await inNode(b, ["ip", "route", "replace", hub.cluster.serviceCIDR, "via", first?.address ?? ""]);
+      stack = await program();
+      await Promise.all([
+        stack.up(),
+        edgeTemplate(a).then(() => lendGatewayAddress(a, 245)),
+        ...[hub, a, b].map(localPods),
+      ]);
     });
 
     it("has the tunnels' servers where they were asked for", async () => {
@@ -490,7 +504,23 @@ async function lend({ client }: LabCluster, name: string, ip: string, masquerade
   );
 }
 
-/** Plays the load balancer of a bare cluster: the gateway server's Service gets an address, and the first node answers for it. */
+/** The stock template of gateway servers, but for Services of a class. */
+async function edgeTemplate({ client }: LabCluster): Promise<void> {
+  // Nothing of that kind can be watched before the agent is there.
+  const { metadata, spec } = await until("the stock template of gateway servers", 120_000, async () => {
+    const { items } = await client.list(WgGatewayServerTemplateResource);
+    return items.find((template) => template.metadata.name === Names.gatewayServerTemplate);
+  });
+  const own = structuredClone(spec) as { template: { spec: { service: { spec: object } } } };
+  Object.assign(own.template.spec.service.spec, { loadBalancerClass: EDGE_CLASS });
+  await client.apply(
+    WgGatewayServerTemplateResource,
+    { metadata: { name: EDGE, namespace: metadata.namespace }, spec: own },
+    MANAGER,
+  );
+}
+
+/** Plays the load balancers of one class: the gateway server's Service gets an address if it is of that, and the first node answers for it. */
 async function lendGatewayAddress(leaf: LabCluster, last: number): Promise<void> {
   const ip = beside(leaf, last);
   await inNode(leaf, ["ip", "address", "replace", `${ip}/32`, "dev", "eth0"]);
@@ -498,7 +528,7 @@ async function lendGatewayAddress(leaf: LabCluster, last: number): Promise<void>
     leaf.client,
     ServiceResource,
     { timeoutMs: 120_000, what: "the gateway server's Service" },
-    (services) => services.find(({ spec }) => spec?.type === "LoadBalancer"),
+    (services) => services.find(({ spec }) => spec?.type === "LoadBalancer" && spec.loadBalancerClass === EDGE_CLASS),
   );
   const { name = "", namespace } = metadata ?? {};
   const status = { loadBalancer: { ingress: [{ ip }] } };
