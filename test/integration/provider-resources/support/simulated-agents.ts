@@ -31,6 +31,7 @@ import {
   isNotFound,
   isRefused,
   isUnreachable,
+  NamespaceResource,
   NodeResource,
   SecretResource,
   type KubeClient,
@@ -73,7 +74,7 @@ export async function simulateAgents(
 ): Promise<SimulatedAgents> {
   const ended = new AbortController();
   setMaxListeners(0, ended.signal);
-  await Promise.all([prepare(one), prepare(other)]);
+  await Promise.all([one, other].map((cluster) => untilAnswered(() => prepare(cluster), ended.signal)));
   const work = [...play(one, other, gatewaysRun, ended.signal), ...play(other, one, gatewaysRun, ended.signal)];
   return {
     async stop() {
@@ -175,6 +176,20 @@ function play(
         await peer.client.delete(ResourceSliceResource, copy);
       },
     ),
+    // Slices that were there before the peer had a place for them.
+    follow(
+      peer.client,
+      NamespaceResource,
+      {
+        changed: async ({ metadata }) => {
+          if (metadata?.name !== tenantNamespaceName(own.id)) return;
+          const { items } = await client.list(ResourceSliceResource);
+          for (const slice of items) await unlessOvertaken(() => grantSlice(own, peer, slice), signal);
+        },
+        removed: nothing,
+      },
+      signal,
+    ),
     on(
       VirtualNodeResource,
       async ({ metadata, spec }) => {
@@ -239,15 +254,24 @@ export async function follow<T extends KubeObject>(
   }
 }
 
-/** What was deleted or changed meanwhile, the next snapshot tells. A server that is too busy to answer is asked again. */
+/** What was deleted or changed meanwhile, the next snapshot tells. */
 async function unlessOvertaken(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  try {
+    await untilAnswered(work, signal);
+  } catch (error) {
+    const isOvertaken = isNotFound(error) || isConflict(error) || isRefused(error);
+    if (!isOvertaken && !signal.aborted) throw error;
+  }
+}
+
+/** A server that is too busy to answer is asked again. */
+async function untilAnswered(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await work();
       return;
     } catch (error) {
-      if (isNotFound(error) || isConflict(error) || isRefused(error)) return;
-      if (!isUnreachable(error) && !signal.aborted) throw error;
+      if (!isUnreachable(error)) throw error;
     }
   }
 }
