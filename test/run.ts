@@ -26,9 +26,15 @@ interface Failure {
 const SUITES = ["unit", "integration", "e2e"] as const;
 type Suite = (typeof SUITES)[number];
 
-const STATIC_CHECKS: readonly { name: string; command: string[] }[] = [
-  { name: "formatter", command: ["npx", "prettier", "--check", "--log-level", "warn", "."] },
+interface StaticCheck {
+  name: string;
+  command: string[];
+}
+
+/** The longest first. */
+const STATIC_CHECKS: readonly StaticCheck[] = [
   { name: "linter", command: ["npx", "eslint", "."] },
+  { name: "formatter", command: ["npx", "prettier", "--check", "--log-level", "warn", "."] },
   { name: "types", command: ["npx", "tsc", "--noEmit"] },
   { name: "TypeScript examples: types", command: language("nodejs") },
   { name: "Python SDK and example: loaded, types", command: language("python") },
@@ -71,22 +77,30 @@ async function main(): Promise<void> {
   process.exit(interrupted || total.failed > 0 || total.passed === 0 ? 1 : 0);
 }
 
+/** Two at a time, as each uses one processor for the most part. */
 async function runStaticChecks(): Promise<Counts> {
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
-  for (const { name, command } of STATIC_CHECKS) {
-    if (interrupted) break;
-    const started = Date.now();
-    const output: string[] = [];
-    const code = await run(command, process.env, 10, output);
-    console.log(`${code === 0 ? "✔" : code === SKIPPED ? "− skipped:" : "✘"} ${name} (${seconds(started)})`);
-    if (code === 0) counts.passed += 1;
-    else if (code === SKIPPED) counts.skipped += 1;
-    else {
-      counts.failed += 1;
-      failures.push({ name, detail: output.join("").trimEnd().split("\n").slice(-LINES_TOLD).join("\n") });
-    }
-  }
+  const left = [...STATIC_CHECKS];
+  const worker = async (): Promise<void> => {
+    for (let check = left.shift(); check && !interrupted; check = left.shift()) await runStaticCheck(check, counts);
+  };
+  await Promise.all([worker(), worker()]);
   return counts;
+}
+
+async function runStaticCheck({ name, command }: StaticCheck, counts: Counts): Promise<void> {
+  const started = Date.now();
+  const output: string[] = [];
+  const code = await run(command, process.env, 10, output);
+  const printed = output.join("").trimEnd();
+  if (printed !== "") console.log(printed);
+  console.log(`${code === 0 ? "✔" : code === SKIPPED ? "− skipped:" : "✘"} ${name} (${seconds(started)})`);
+  if (code === 0) counts.passed += 1;
+  else if (code === SKIPPED) counts.skipped += 1;
+  else {
+    counts.failed += 1;
+    failures.push({ name, detail: printed.split("\n").slice(-LINES_TOLD).join("\n") });
+  }
 }
 
 /** Of what a failed check printed. */
@@ -169,7 +183,7 @@ let interrupted = false;
 
 /**
  * Runs to the end or to the limit (minutes); a part over its limit is told to end and counts as failed.
- * With `output`, what it prints is kept there as well.
+ * With `output`, what it prints is kept there instead of printed.
  */
 function run(command: string[], env: NodeJS.ProcessEnv, limit: number, output?: string[]): Promise<number> {
   const minutes = Math.max(0.1, Math.min(limit, LIMIT_OF_ALL - (Date.now() - startedAt) / 60_000));
@@ -178,10 +192,7 @@ function run(command: string[], env: NodeJS.ProcessEnv, limit: number, output?: 
     const stdio = output === undefined ? "inherit" : "pipe";
     const child = spawn(program, args, { stdio: ["ignore", stdio, stdio], env, detached: true });
     for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        process.stdout.write(text);
-        output?.push(text);
-      });
+      stream?.setEncoding("utf8").on("data", (text: string) => output?.push(text));
     const timer = setTimeout(() => {
       console.log(`over its limit of ${minutes.toFixed(0)} minutes: ended`);
       endGroup(child.pid, "SIGTERM");
