@@ -459,12 +459,13 @@ describe("pods on a virtual node", function () {
 
   it("are as many as an autoscaler makes them, by what they use at the provider", async () => {
     const id = { name: BUSY, namespace: NAMESPACE };
-    const scaled = await until("another replica", 100_000, async () => {
-      const one = await consumer.client.get(AutoscalerResource, id);
-      return (one?.status?.desiredReplicas ?? 0) > 1 ? one : undefined;
+    // While a new replica has no figures yet, the status may tell of none at all for a moment.
+    const used = await until("another replica, and what pods use", 100_000, async () => {
+      const { status } = (await consumer.client.get(AutoscalerResource, id)) ?? {};
+      const current = status?.currentMetrics?.[0]?.resource?.current;
+      return (status?.desiredReplicas ?? 0) > 1 ? current?.averageUtilization : undefined;
     });
-    const current = scaled.status?.currentMetrics?.[0]?.resource?.current;
-    expect(current?.averageUtilization).to.be.greaterThan(TARGET_PERCENT);
+    expect(used).to.be.greaterThan(TARGET_PERCENT);
     await waitForPods(consumer, NAMESPACE, "two busy pods Ready", (pods) => {
       const busy = pods.filter(({ metadata, spec }) => metadata?.labels?.["app"] === BUSY && spec?.nodeName === NODE);
       return busy.filter(isReady).length === 2;
