@@ -1,3 +1,4 @@
+import { identityMetadata } from "../runtime/metadata.js";
 import type { IP } from "./ipam.js";
 import { IPResource } from "./kinds.js";
 import { Labels } from "./labels.js";
@@ -8,16 +9,12 @@ export function isLent({ metadata, status }: IP): boolean {
 }
 
 /** Of an IP what those who carry packets go by, and no more: each of them has every IP of the cluster in memory. */
-export function lentPart({ metadata, spec, status }: IP): IP {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp, labels } = metadata;
-  const unreachable = labels?.[Labels.hostUnreachable];
+export function lentPart(object: IP): IP {
+  const { metadata, spec, status } = object;
+  const unreachable = metadata.labels?.[Labels.hostUnreachable];
   return IPResource.build({
     metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      deletionTimestamp,
+      ...identityMetadata(object),
       ...(unreachable === undefined ? {} : { labels: { [Labels.hostUnreachable]: unreachable } }),
     },
     spec: { ip: spec.ip, masquerade: spec.masquerade },

@@ -1,6 +1,6 @@
 import { definedResources } from "../api/index.js";
 import * as core from "../runtime/core-resources.js";
-import { apiVersionOf, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
+import { apiVersionOf, describeObject, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
 
 const RuntimeClassResource: ResourceType = {
   group: "node.k8s.io",
@@ -34,3 +34,8 @@ export function resourceTypeOf(object: KubeObject): ResourceType {
 }
 
 let types: Map<string, ResourceType> | undefined;
+
+/** A manifest as messages name it. @throws Error for a kind that no installation has */
+export function describeManifest(object: KubeObject): string {
+  return describeObject(resourceTypeOf(object), object.metadata?.name ?? "", object.metadata?.namespace);
+}

@@ -1,4 +1,4 @@
-import type { OwnerReference } from "kubernetes-types/meta/v1";
+import type { ObjectMeta, OwnerReference } from "kubernetes-types/meta/v1";
 import type { KubeClient } from "./kube-client.js";
 import { apiVersionOf, type KubeObject, type ResourceType } from "./resource-type.js";
 
@@ -15,6 +15,14 @@ export function ownerReference<T extends KubeObject>(
     uid: owner.metadata?.uid ?? "",
     ...(controller ? { controller: true, blockOwnerDeletion: true } : {}),
   };
+}
+
+type Identity = Pick<ObjectMeta, "name" | "namespace" | "uid" | "resourceVersion" | "deletionTimestamp">;
+
+/** Which object it is, at which version, and whether it goes: what informers that trim objects keep of each. */
+export function identityMetadata({ metadata }: KubeObject): Identity {
+  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata ?? {};
+  return { name, namespace, uid, resourceVersion, deletionTimestamp };
 }
 
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {

@@ -1,6 +1,6 @@
 import { crds } from "../../agent/api/crd.js";
-import { agentManifests, resourceTypeOf, uninstallGuardManifests } from "../../agent/install/index.js";
-import { describeObject, type KubeObject } from "../../agent/runtime/index.js";
+import { agentManifests, describeManifest, uninstallGuardManifests } from "../../agent/install/index.js";
+import type { KubeObject } from "../../agent/runtime/index.js";
 import { yamlOf } from "../../provider/functions/rendering/manifest.js";
 import { installInputs } from "../../provider/resources/agent/install-inputs.js";
 import type { AgentInputs } from "../../provider/resources/agent/schema.js";
@@ -49,7 +49,7 @@ function documents(inputs: AgentInputs): Map<string, KubeObject> {
   const isOfHelm = ({ kind, metadata }: KubeObject): boolean =>
     kind === "CustomResourceDefinition" || (kind === "Namespace" && metadata?.name === inputs.namespace);
   const own = objects.filter((object) => !isOfHelm(object)).map(withPolicy);
-  return new Map(own.map((object) => [nameOf(object), withoutUndefined(object)]));
+  return new Map(own.map((object) => [describeManifest(object), withoutUndefined(object)]));
 }
 
 /** A namespace stays when the release goes: users' data would go with it. */
@@ -57,10 +57,6 @@ function withPolicy(object: KubeObject): KubeObject {
   if (object.kind !== "Namespace") return object;
   const annotations = { ...object.metadata?.annotations, "helm.sh/resource-policy": "keep" };
   return { ...object, metadata: { ...object.metadata, annotations } };
-}
-
-function nameOf(object: KubeObject): string {
-  return describeObject(resourceTypeOf(object), object.metadata?.name ?? "", object.metadata?.namespace);
 }
 
 function withoutUndefined<T>(object: T): T {

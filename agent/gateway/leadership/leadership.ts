@@ -5,6 +5,7 @@ import {
   Informer,
   PodResource,
   delay,
+  identityMetadata,
   isDeleting,
   messageOf,
   type KubeClient,
@@ -157,18 +158,10 @@ export function isVacant(
   return state === "silent" && lease.ageMs > SILENT_HOLDER_MS;
 }
 
-function trimSibling({ metadata, status }: Pod): Pod {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp, labels } = metadata ?? {};
-  const active = labels?.[Labels.gatewayActive];
+function trimSibling(pod: Pod): Pod {
+  const active = pod.metadata?.labels?.[Labels.gatewayActive];
   return {
-    metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      deletionTimestamp,
-      labels: active === undefined ? {} : { [Labels.gatewayActive]: active },
-    },
-    status: { podIP: status?.podIP },
+    metadata: { ...identityMetadata(pod), labels: active === undefined ? {} : { [Labels.gatewayActive]: active } },
+    status: { podIP: pod.status?.podIP },
   };
 }

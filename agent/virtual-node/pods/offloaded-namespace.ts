@@ -1,6 +1,6 @@
 import type { Pod, Secret } from "kubernetes-types/core/v1";
 import { Labels, ShadowPodResource, type ShadowPod } from "../../api/index.js";
-import { Informer, PodResource } from "../../runtime/index.js";
+import { Informer, PodResource, identityMetadata } from "../../runtime/index.js";
 import type { NamespacePair, VirtualNodeContext } from "../context.js";
 import { changeablePart } from "./pod-changes.js";
 import type { TokenSecrets } from "../service-accounts/token-secrets.js";
@@ -37,14 +37,10 @@ export function watchNamespace(
 }
 
 /** Of a remote pod: which it is, whose, and how it is. Its labels and annotations are those of its ShadowPod. */
-export function identityAndStatus({ apiVersion, kind, metadata, status }: Pod): Pod {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp, ownerReferences } = metadata ?? {};
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, namespace, uid, resourceVersion, deletionTimestamp, ownerReferences },
-    status,
-  };
+export function identityAndStatus(pod: Pod): Pod {
+  const { apiVersion, kind, metadata, status } = pod;
+  const { ownerReferences } = metadata ?? {};
+  return { apiVersion, kind, metadata: { ...identityMetadata(pod), ownerReferences }, status };
 }
 
 /** What can be done with an informer of any kind. */

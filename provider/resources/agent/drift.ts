@@ -48,14 +48,14 @@ export async function superfluousObjects(
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
   const wanted = new Set(manifests.map(identityOf));
-  const live = await objectsOf(client, manifests, signal);
+  const kinds = manifests.filter(({ kind = "" }) => !WITH_CONTENT.includes(kind));
+  const live = await objectsOf(client, kinds, signal);
   return [...live.values()]
     .flatMap((objects) => [...(objects?.values() ?? [])])
     .filter((object) => {
-      const { kind = "", metadata } = object;
-      const { [Labels.appManagedBy]: manager, [Labels.appVersion]: version } = metadata?.labels ?? {};
+      const { [Labels.appManagedBy]: manager, [Labels.appVersion]: version } = object.metadata?.labels ?? {};
       const isOurs = manager === InstallNames.manager && version !== undefined;
-      return isOurs && !WITH_CONTENT.includes(kind) && !wanted.has(identityOf(object));
+      return isOurs && !wanted.has(identityOf(object));
     });
 }
 

@@ -1,8 +1,7 @@
 import { VERSION } from "../../version.js";
 import { known, type CallContext, type UnknowableProperties } from "../../framework/index.js";
-import { resourceTypeOf } from "../../../agent/install/kinds.js";
+import { describeManifest } from "../../../agent/install/kinds.js";
 import { agentManifests } from "../../../agent/install/manifests.js";
-import { describeObject, type KubeObject } from "../../../agent/runtime/resource-type.js";
 import { installationDrift, superfluousObjects } from "./drift.js";
 import { findInstallation } from "./existing.js";
 import { installInputs } from "./install-inputs.js";
@@ -35,7 +34,7 @@ export async function foreseeUpgrade(
     installationDrift(client, wanted, context.signal),
     superfluousObjects(client, agentManifests(wanted), context.signal),
   ]);
-  const changes = [...changed, ...former.map((object) => `${nameOf(object)} goes`)];
+  const changes = [...changed, ...former.map((object) => `${describeManifest(object)} goes`)];
   const named = changes.slice(0, NAMED).map((line) => `\n  ${line}`);
   const more = changes.length > NAMED ? `\n  and ${changes.length - NAMED} more` : "";
   context.log(
@@ -43,8 +42,4 @@ export async function foreseeUpgrade(
     `cluster ${client.cluster}: the agent ${present.clusterId} goes from version ${present.version} to ${VERSION} in place; as the new version has it` +
       (changes.length > 0 ? `:${named.join("")}${more}` : ", nothing else changes"),
   );
-}
-
-function nameOf(object: KubeObject): string {
-  return describeObject(resourceTypeOf(object), object.metadata?.name ?? "", object.metadata?.namespace);
 }

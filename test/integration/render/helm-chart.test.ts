@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -7,12 +7,12 @@ import { parse, parseAllDocuments } from "yaml";
 import { crds } from "../../../agent/api/crd.js";
 import { agentManifests } from "../../../agent/install/index.js";
 import type { KubeObject } from "../../../agent/runtime/index.js";
-import { helmChart } from "../../../cli/helm/chart.js";
 import { chartValues } from "../../../cli/helm/values.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
+import { ensureTool, toolVersion } from "../../clusters/index.js";
 import { exec } from "../../support/exec.js";
-import { REPOSITORY } from "../../support/lab.js";
+import { HELM_LIMIT_MS, writeChart } from "./helm.js";
 
 const REQUIRED = { clusterId: "one", podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
 
@@ -58,25 +58,36 @@ const VARIANTS: Record<string, object> = {
 describe("the agent's Helm chart", function () {
   this.timeout(120_000);
   const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-chart-"));
-  const files = helmChart();
-  let program: string;
+  const chart = path.join(folder, "chart");
+  const files = writeChart(chart);
+  let helm: string;
 
-  before(async () => {
-    for (const [name, text] of files) {
-      mkdirSync(path.dirname(path.join(folder, "chart", name)), { recursive: true });
-      writeFileSync(path.join(folder, "chart", name), text);
-    }
-    program = path.join(folder, "helm-template");
-    const source = path.join(REPOSITORY, "test/support/helm-template");
-    await exec("go", ["build", "-o", program, "."], { cwd: source, timeoutMs: 110_000 });
+  before(async function () {
+    this.timeout(HELM_LIMIT_MS);
+    helm = await ensureTool("helm");
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** The values file's own defaults, with changes, as Helm merges them. */
+  /** Values that replace the file's own: Helm merges maps, from which null takes an entry. */
+  function replacing(values: object): object {
+    const defaults = parse(files.get("values.yaml") ?? "") as Record<string, unknown>;
+    const isMap = (value: unknown): value is object =>
+      typeof value === "object" && value !== null && !Array.isArray(value);
+    const without = (map: unknown): object =>
+      isMap(map) ? Object.fromEntries(Object.keys(map).map((key) => [key, null])) : {};
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]: [string, unknown]) => [
+        name,
+        isMap(value) ? { ...without(defaults[name]), ...value } : value,
+      ]),
+    );
+  }
+
+  /** The values file's own defaults, with changes. */
   async function evaluate(values: object): Promise<KubeObject[]> {
-    const defaults = parse(files.get("values.yaml") ?? "") as object;
-    const merged = JSON.stringify({ ...defaults, ...values });
-    const { stdout } = await exec(program, [path.join(folder, "chart"), "agents", merged]);
+    const place = ["--namespace", "agents", "--kube-version", toolVersion("kube-apiserver")];
+    const args = ["template", "liqo-agent", chart, ...place, "--values", "-"];
+    const { stdout } = await exec(helm, args, { input: JSON.stringify(replacing(values)) });
     const documents = parseAllDocuments(stdout, { version: "1.1" });
     expect(documents.flatMap(({ errors }) => errors)).to.deep.equal([]);
     return documents.map((document) => document.toJS() as KubeObject | null).filter((one) => one !== null);

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -15,7 +15,6 @@ import {
   describeObject,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
-import { helmChart } from "../../../cli/helm/chart.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { buildAgentBundle } from "../../../scripts/build.js";
@@ -27,6 +26,7 @@ import { stopAtFirstFailure } from "../../support/stop-at-first-failure.js";
 import { follow, setStatus } from "../provider-resources/support/simulated-agents.js";
 import { simulateInstallation } from "../provider-resources/support/simulated-installation.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { HELM_LIMIT_MS, writeChart } from "./helm.js";
 
 const NAMESPACE = "liqo";
 const RELEASE = "liqo-agent";
@@ -35,8 +35,6 @@ const JobResource = resourceTypeOf({ apiVersion: "batch/v1", kind: "Job", metada
 const VALUES = { clusterId: "one", podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
 /** As docs/cli.md has them. */
 const SET = ["--set", "clusterId=one", "--set", "podCIDRs={10.1.0.0/16}", "--set", "serviceCIDR=10.2.0.0/16"];
-/** Cold, helm is built from its module. */
-const BUILD_LIMIT_MS = 15 * 60_000;
 
 /** The real helm on a real API server without nodes: workloads count as running, and the pods of the chart's hook run in this test's own process group. */
 describe("the agent's Helm chart as a release", function () {
@@ -51,15 +49,12 @@ describe("the agent's Helm chart as a release", function () {
   let simulated: Promise<unknown>[] = [];
 
   before(async function () {
-    this.timeout(BUILD_LIMIT_MS);
+    this.timeout(HELM_LIMIT_MS);
     const controllers = ["garbage-collector-controller", "job-controller"];
     [helmProgram] = await Promise.all([ensureTool("helm"), buildAgentBundle()]);
     server = await startApiServer({ name: "one", crds: false, controllers });
     ({ client } = server);
-    for (const [name, text] of helmChart()) {
-      mkdirSync(path.dirname(path.join(folder, "chart", name)), { recursive: true });
-      writeFileSync(path.join(folder, "chart", name), text);
-    }
+    writeChart(path.join(folder, "chart"));
     simulated = [runHooks()];
   });
   after(async () => {

@@ -99,12 +99,7 @@ export class Plugin {
   /** What changes, path to "update", "add" or "delete", with "-replace" behind where that is needed. */
   async diff(kept: Kept, news: Properties): Promise<Record<string, string>> {
     const inputs = await this.check(kept.type, news, kept.inputs);
-    const request = new proto.DiffRequest();
-    request.setUrn(urn(kept.type));
-    request.setId(kept.id);
-    request.setOlds(toStruct(kept.state));
-    request.setOldInputs(toStruct(kept.inputs));
-    request.setNews(toStruct(inputs));
+    const request = changeOf(new proto.DiffRequest(), kept, inputs);
     const response = await this.engine.call(Methods.diff, request);
     const changes: Record<string, string> = {};
     response.getDetaileddiffMap().forEach((detail: proto.PropertyDiff, path: string) => {
@@ -157,12 +152,7 @@ export class Plugin {
 
   private async updateRequest(kept: Kept, news: Properties): Promise<proto.UpdateRequest> {
     const inputs = await this.check(kept.type, news, kept.inputs);
-    const request = new proto.UpdateRequest();
-    request.setUrn(urn(kept.type));
-    request.setId(kept.id);
-    request.setOlds(toStruct(kept.state));
-    request.setOldInputs(toStruct(kept.inputs));
-    request.setNews(toStruct(inputs));
+    const request = changeOf(new proto.UpdateRequest(), kept, inputs);
     request.setTimeout(60);
     return request;
   }
@@ -206,6 +196,16 @@ const KINDS: Record<number, string> = {
   [Kind.UPDATE]: "update",
   [Kind.UPDATE_REPLACE]: "update-replace",
 };
+
+/** What stays of a resource, and the inputs that it is to have. */
+function changeOf<T extends proto.DiffRequest | proto.UpdateRequest>(request: T, kept: Kept, inputs: Properties): T {
+  request.setUrn(urn(kept.type));
+  request.setId(kept.id);
+  request.setOlds(toStruct(kept.state));
+  request.setOldInputs(toStruct(kept.inputs));
+  request.setNews(toStruct(inputs));
+  return request;
+}
 
 export function urn(type: string): string {
   return `urn:pulumi:test::p::liqo:index:${type}::subject`;

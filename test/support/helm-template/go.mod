@@ -1,3 +1,0 @@
-module helm-template
-
-go 1.21
