@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
-/** Of /proc/PID/stat: hundredths of a second. */
-const TICKS_PER_SECOND = 100;
+/** Of /proc/PID/stat and /proc/stat: hundredths of a second. */
+export const TICKS_PER_SECOND = 100;
 
 /** What the kernel knows of a pod, where the nodes' processes are this machine's own (local backend). */
 

@@ -2,6 +2,7 @@ import type { Pod } from "kubernetes-types/core/v1";
 import { Informer, PodResource } from "../../agent/runtime/index.js";
 import { isReady } from "../support/workload.js";
 import { create, live, remove, type Place, type Places } from "./pod-place.js";
+import { processorFigures, withProcessorTime } from "./processor-time.js";
 import { timed } from "./pulumi-commands.js";
 import { atMost, figure, median, type Result } from "./result.js";
 
@@ -58,8 +59,8 @@ function remember(readyAt: Map<string, number>, pod: Pod): void {
 
 async function benchMany({ native, virtual }: Places, count: number): Promise<Result[]> {
   const names = Array.from({ length: count }, (_, i) => `many-${i}`);
-  const before = await live(native, names);
-  const after = await live(virtual, names);
+  const { outcome: before, time: natively } = await withProcessorTime(virtual.lab, () => live(native, names));
+  const { outcome: after, time: virtually } = await withProcessorTime(virtual.lab, () => live(virtual, names));
   return [
     figure(`${count} pods to Ready, on the provider itself`, before.ready, "s"),
     figure(`${count} pods to Ready, through the virtual node`, after.ready, "s"),
@@ -67,6 +68,7 @@ async function benchMany({ native, virtual }: Places, count: number): Promise<Re
     figure(`${count} pods deleted, on the provider itself`, before.gone, "s"),
     figure(`${count} pods deleted, through the virtual node`, after.gone, "s"),
     atMost(`deletion of ${count}, virtual against native`, after.gone / before.gone, "x", 1.2),
+    ...processorFigures(`${count} pods made and deleted`, natively, virtually),
   ];
 }
 

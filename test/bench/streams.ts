@@ -3,6 +3,7 @@ import { exec } from "../support/exec.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { isReady } from "../support/workload.js";
 import { createPods, remove, type Place, type Places } from "./pod-place.js";
+import { processorFigures, withProcessorTime, type ProcessorTime } from "./processor-time.js";
 import { timed } from "./pulumi-commands.js";
 import { atLeast, figure, median, type Result } from "./result.js";
 
@@ -39,9 +40,16 @@ interface Stream {
 async function compare({ native, virtual }: Places, what: string, stream: Stream): Promise<Result[]> {
   await Promise.all([native, virtual].map((place) => stream.prepare(place)));
   const rates = { native: [] as number[], virtual: [] as number[] };
+  const times = { native: [] as ProcessorTime[], virtual: [] as ProcessorTime[] };
   for (let round = 0; round < ROUNDS; round++) {
-    rates.native.push(await rateOf(stream, native));
-    rates.virtual.push(await rateOf(stream, virtual));
+    for (const [name, place] of [
+      ["native", native],
+      ["virtual", virtual],
+    ] as const) {
+      const { outcome, time } = await withProcessorTime(virtual.lab, () => rateOf(stream, place));
+      rates[name].push(outcome);
+      times[name].push(time);
+    }
   }
   await Promise.all([native, virtual].map((place) => remove(place, [stream.pod])));
   const [before, after] = [median(rates.native), median(rates.virtual)];
@@ -49,7 +57,16 @@ async function compare({ native, virtual }: Places, what: string, stream: Stream
     figure(`kubectl ${what}, on the provider itself`, before, "MiB/s"),
     figure(`kubectl ${what}, through the virtual node`, after, "MiB/s"),
     atLeast(`kubectl ${what}, virtual against native`, after / before, "x", 0.8),
+    ...processorFigures(`kubectl ${what}`, middle(times.native), middle(times.virtual)),
   ];
+}
+
+/** Of the round in the middle. */
+function middle(times: readonly ProcessorTime[]): ProcessorTime {
+  return {
+    machine: median(times.map(({ machine }) => machine)),
+    virtualNodes: median(times.map(({ virtualNodes }) => virtualNodes)),
+  };
 }
 
 async function rateOf({ stream }: Stream, place: Place): Promise<number> {
@@ -90,8 +107,8 @@ async function follow({ lab: { cluster }, namespace }: Place): Promise<number> {
   const access = ["--kubeconfig", cluster.kubeconfigPath, "--context", cluster.context];
   const command = [...access, "logs", "-f", "-n", namespace, TALKER, "--all-containers"];
   // Counted by a program that does nothing else.
-  const pipe = ["-c", '"$0" "$@" | wc -c', await ensureTool("kubectl"), ...command];
-  const { stdout } = await exec("sh", pipe, { timeoutMs: STREAM_MS });
+  const pipe = ["-o", "pipefail", "-c", '"$0" "$@" | wc -c', await ensureTool("kubectl"), ...command];
+  const { stdout } = await exec("bash", pipe, { timeoutMs: STREAM_MS });
   return complete("logs", Number(stdout), TALKERS * LOG_BYTES);
 }
 
