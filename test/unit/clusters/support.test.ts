@@ -1,10 +1,12 @@
 import { expect } from "chai";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withLock } from "../../clusters/support/lock.js";
+import { ensurePrograms } from "../../clusters/support/packages.js";
 import { end, findByEnvironment, identify, isRunning } from "../../clusters/support/processes.js";
+import { silent } from "../../clusters/support/progress.js";
 import { Hopeless, until } from "../../clusters/support/wait.js";
 
 describe("test clusters: support", () => {
@@ -45,6 +47,31 @@ describe("test clusters: support", () => {
     end(identity);
     await ended;
     expect(isRunning(identity)).to.equal(false);
+  });
+
+  it("installs what two ask for at once one time, the one after the other", async function () {
+    if (process.getuid?.() !== 0) this.skip();
+    // Refuses, as the real one does, while another one is at work.
+    const apt = `#!/bin/sh
+mkdir ${folder}/busy || exit 100
+sleep 0.1
+for word; do :; done
+[ "$1" = update ] || { echo "$word" >> ${folder}/installed; touch ${folder}/$word; }
+rmdir ${folder}/busy
+`;
+    writeFileSync(join(folder, "apt-get"), apt, { mode: 0o755 });
+    const { PATH, PULUMI_LIQO_CACHE } = process.env;
+    Object.assign(process.env, { PATH: `${folder}:${PATH}`, PULUMI_LIQO_CACHE: folder });
+    try {
+      const ask = (name: string) => ensurePrograms([{ program: name, package: name }], silent);
+      await Promise.all([ask("one-unit"), ask("one-unit"), ask("other-unit")]);
+    } finally {
+      process.env["PATH"] = PATH;
+      if (PULUMI_LIQO_CACHE === undefined) delete process.env["PULUMI_LIQO_CACHE"];
+      else process.env["PULUMI_LIQO_CACHE"] = PULUMI_LIQO_CACHE;
+    }
+    const installed = readFileSync(join(folder, "installed"), "utf8").trim().split("\n");
+    expect(installed.sort()).to.deep.equal(["one-unit", "other-unit"]);
   });
 
   it("waits until there is an answer, tells the last reason, and gives up where hope is lost", async () => {
