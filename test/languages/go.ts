@@ -1,5 +1,6 @@
 import { cp } from "node:fs/promises";
 import path from "node:path";
+import { goEnvironment } from "../clusters/components/build.js";
 import { which } from "../clusters/support/packages.js";
 import type { LanguageCheck } from "./index.js";
 import { writeSchemaExamples } from "./schema-examples.js";
@@ -7,7 +8,6 @@ import { example, REPOSITORY, runTool, sdk } from "./toolchain.js";
 
 /** Without paths in the results, so that a checkout elsewhere finds what this one has compiled. */
 const FLAGS = ["-trimpath", "-buildvcs=false"];
-const ENV = { ...process.env, CGO_ENABLED: "0" };
 
 /** Compiles the SDK, then compiles and vets the example and those in its documentation. */
 export const checkGo: LanguageCheck = async (progress) => {
@@ -41,5 +41,5 @@ function goProgram(): string {
 }
 
 function options(cwd: string): { cwd: string; env: NodeJS.ProcessEnv } {
-  return { cwd, env: ENV };
+  return { cwd, env: goEnvironment() };
 }

@@ -28,7 +28,7 @@ export async function build(component: Component, program: string, version: stri
   const source = await prepareModule(go, module, moduleVersion, component.sharesKubernetesDependencies);
   const tags = component.tags ? ["-tags", component.tags] : [];
   const linkerFlags = `-s -w ${component.linkerFlags?.(version) ?? ""}`.trim();
-  const args = ["build", "-mod=mod", "-trimpath", "-buildvcs=false", ...tags, "-ldflags", linkerFlags, "-o"];
+  const args = ["build", "-mod=mod", ...pathFlags(component), "-buildvcs=false", ...tags, "-ldflags", linkerFlags, "-o"];
   const command = { cwd: source, env: goEnvironment(), timeout: 40 * 60_000 };
   const siblings = missingSiblings(component, program, folder);
   if (siblings.length < 2) {
@@ -54,8 +54,16 @@ function missingSiblings(component: Component, program: string, folder: string):
   });
 }
 
+/**
+ * Without paths a program is the same wherever it is built. But then Go takes what is compiled from a replaced module for something else than the same code
+ * of the same version required as such, and nothing is shared with Kubernetes' build: there, paths stay.
+ */
+function pathFlags({ module, sharesKubernetesDependencies }: Component): string[] {
+  return module === KUBERNETES || sharesKubernetesDependencies ? [] : ["-trimpath"];
+}
+
 /** The compiler collects its garbage less often: that takes memory, of which there is enough for a package per core, and saves a good part of the time. */
-const goEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, CGO_ENABLED: "0", GOGC: process.env.GOGC ?? "400" });
+export const goEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, CGO_ENABLED: "0", GOGC: process.env.GOGC ?? "400" });
 
 /** The package to build; one of our own is copied into the module that requires what it imports. */
 function mainPackage(component: Component, program: string, source: string): string {
