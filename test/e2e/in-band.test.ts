@@ -3,7 +3,13 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
-import { ForeignClusterResource, IPResource, Labels, type ForeignCluster } from "../../agent/api/index.js";
+import {
+  ForeignClusterResource,
+  GatewayServerResource,
+  IPResource,
+  Labels,
+  type ForeignCluster,
+} from "../../agent/api/index.js";
 import {
   DeploymentResource,
   NamespaceResource,
@@ -33,6 +39,9 @@ const NAMESPACE = "in-band";
 const BACK = "in-band-back";
 const API_PORT = 6443;
 const BLOCK = "in_band_test";
+const TO_API = `tcp dport ${API_PORT}`;
+/** Whatever is not an answer. */
+const BEGUN = "ct direction original";
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 /** One life of a peering, in order: each test builds on the one before it. */
@@ -106,6 +115,14 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     expect(failed).to.contain("exit code 7");
   }
 
+  async function scaleWeb(replicas: number): Promise<void> {
+    await consumer.client.mergePatch(DeploymentResource, { name: "web", namespace: NAMESPACE }, { spec: { replicas } });
+    pods = await waitForPods(consumer, NAMESPACE, `${replicas} offloaded pods Ready`, (all) => {
+      const web = all.filter((pod) => pod.metadata?.labels?.["app"] === "web" && isReady(pod));
+      return web.length === replicas && web;
+    });
+  }
+
   it("is refused at preview where the network is left out, with the property's name", async () => {
     await stack.setConfig("networkingDisabled", "true");
     const { stdout, code } = await stack.pulumi(["preview", "--stack", "in-band"], { allowFailure: true });
@@ -169,24 +186,9 @@ describe("in-band peering with a provider whose API server is out of reach", fun
   });
 
   it("recovers by itself after both gateways and the proxy were killed", async () => {
-    const selectors = ["networking.liqo.io/component=gateway", "app.kubernetes.io/name=proxy"];
-    for (const { client } of [consumer, provider]) {
-      for (const labelSelector of selectors) {
-        for (const { metadata } of (await client.list(PodResource, { labelSelector })).items) {
-          await client.delete(PodResource, { name: metadata?.name ?? "", namespace: metadata?.namespace });
-        }
-      }
-    }
+    for (const lab of [consumer, provider]) await endPods(lab, [GATEWAYS, PROXIES]);
     const started = Date.now();
-    await consumer.client.mergePatch(
-      DeploymentResource,
-      { name: "web", namespace: NAMESPACE },
-      { spec: { replicas: 3 } },
-    );
-    pods = await waitForPods(consumer, NAMESPACE, "a third offloaded pod Ready", (all) => {
-      const web = all.filter((pod) => pod.metadata?.labels?.["app"] === "web" && isReady(pod));
-      return web.length === 3 && web;
-    });
+    await scaleWeb(3);
     console.log(`      a new pod was Ready ${((Date.now() - started) / 1000).toFixed(1)} s after the kill`);
     await streams();
     expect(await attempts(consumer)).to.equal(0);
@@ -215,6 +217,18 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     await streams();
   });
 
+  it("needs no more between the clusters than one UDP port of the provider", async () => {
+    const [server] = (await provider.client.list(GatewayServerResource)).items;
+    await unblock(consumer);
+    await block(consumer, provider, { what: BEGUN, but: `udp dport ${server?.status?.endpoint?.port}` });
+    await block(provider, consumer, { what: BEGUN });
+    // What connections there were is forgotten.
+    await endPods(consumer, [GATEWAYS]);
+    await scaleWeb(4);
+    await streams();
+    expect([await attempts(consumer), await attempts(provider)]).to.deep.equal([0, 0]);
+  });
+
   it("is taken apart through the tunnel, and leaves both clusters as they were", async () => {
     await stack.destroy();
     await consumer.client.delete(DeploymentResource, { name: "web", namespace: NAMESPACE });
@@ -232,11 +246,22 @@ function onNode({ cluster }: LabCluster, index: number, program: string, args: s
   return exec("nsenter", [`--net=/run/netns/${path.basename(netns)}`, program, ...args], { input, allowFailure: true });
 }
 
-/** Nodes and pods of a cluster cannot reach the other's API server any more; what tries to is counted. */
-async function block(from: LabCluster, to: LabCluster): Promise<void> {
-  const addresses = to.cluster.nodes.map(({ address }) => address).join(", ");
-  const rule = `ip daddr { ${addresses} } tcp dport ${API_PORT} counter name tried drop`;
-  const chain = (hook: string) => `chain ${hook} { type filter hook ${hook} priority -200; ${rule}; }\n`;
+const GATEWAYS = "networking.liqo.io/component=gateway";
+const PROXIES = "app.kubernetes.io/name=proxy";
+
+async function endPods({ client }: LabCluster, selectors: readonly string[]): Promise<void> {
+  for (const labelSelector of selectors) {
+    for (const { metadata } of (await client.list(PodResource, { labelSelector })).items)
+      await client.delete(PodResource, { name: metadata?.name ?? "", namespace: metadata?.namespace });
+  }
+}
+
+/** Nodes and pods of a cluster cannot reach the other's nodes any more, by default their API server; what tries to is counted. */
+async function block(from: LabCluster, to: LabCluster, { what = TO_API, but = "" } = {}): Promise<void> {
+  const addressed = `ip daddr { ${to.cluster.nodes.map(({ address }) => address).join(", ")} }`;
+  const rules = [...(but ? [`${addressed} ${but} accept`] : []), `${addressed} ${what} counter name tried drop`];
+  // Once connections are told apart, and before Services' addresses are replaced.
+  const chain = (hook: string) => `chain ${hook} { type filter hook ${hook} priority -150; ${rules.join("; ")}; }\n`;
   const table = `table inet ${BLOCK} {\ncounter tried { }\n${chain("output")}${chain("forward")}}\n`;
   for (const index of from.cluster.nodes.keys()) {
     const { code, stderr } = await onNode(from, index, "nft", ["-f", "-"], table);

@@ -10,6 +10,7 @@ import { downClusters } from "../clusters/index.js";
 import { showPeering, showTraffic } from "../demo/checks.js";
 import { NAMESPACE, demoStack, type Demo } from "../demo/environment.js";
 import { Steps } from "../demo/steps.js";
+import { changesTold, type LogLine } from "../support/agent-logs.js";
 import { interrupt } from "../support/interrupt.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
@@ -131,10 +132,24 @@ describe("peering two clusters with the quick start", function () {
     expect((await runCommand(["topology", ...both, "-o", "svg"])).out).to.contain("pods 3/");
   });
 
-  it("has nothing to change on a second up, and no drift on refresh", async () => {
+  const told = (): Promise<LogLine[]> => changesTold(demo.consumer, ["liqo", "liqo-tenant-provider"]);
+
+  it("tells each change in its logs, in one line", async () => {
+    const lines = await told();
+    const made = lines.filter(({ resource, msg }) => resource === "shadowpods.offloading.liqo.io" && msg === "created");
+    expect(made.map(({ name }) => name).sort()).to.deep.equal(pods.map(({ metadata }) => metadata?.name).sort());
+    const gateways = lines.filter(({ resource, namespace }) => resource === "deployments.apps" && namespace !== "liqo");
+    expect(gateways.map(({ role }) => role)).to.include("controller");
+    const onNodes = lines.filter(({ program, change }) => program && change).map(({ role }) => role);
+    expect(onNodes).to.include("gateway").and.to.include("fabric");
+  });
+
+  it("has nothing to change on a second up, no drift on refresh, and nothing to log meanwhile", async () => {
+    const before = await told();
     await stack.preview({ expectNoChanges: true });
     await stack.up();
     await stack.refresh({ expectNoChanges: true });
+    expect(await told()).to.deep.equal(before);
   });
 
   it("keeps kubeconfigs and keys out of the state", async () => {

@@ -250,13 +250,13 @@ describe("topologies, CNIs and Service implementations", function () {
     let lab: Lab, hub: LabCluster, a: LabCluster, b: LabCluster;
     let stack: PulumiStack | undefined;
 
-    /** The hub's two peerings. */
-    const program = (): Promise<PulumiStack> =>
+    /** The hub's two peerings; how the first leaf's server is exposed may change. */
+    const program = (gatewayServer: object): Promise<PulumiStack> =>
       writeProgram(lab, folder, "hub", {
         ...agents(lab, [hub, a, b]),
         "hub-a": {
           type: "Peering",
-          properties: { consumer: access(hub), provider: access(a), gatewayServer: OF_CLASS },
+          properties: { consumer: access(hub), provider: access(a), gatewayServer },
           dependsOn: ["topo-hub", "topo-a"],
         },
         "hub-b": {
@@ -279,7 +279,7 @@ describe("topologies, CNIs and Service implementations", function () {
       // As where clusters share a network for Services.
       const [first] = hub.cluster.nodes;
       await inNode(b, ["ip", "route", "replace", hub.cluster.serviceCIDR, "via", first?.address ?? ""]);
-      stack = await program();
+      stack = await program(OF_CLASS);
       await Promise.all([
         stack.up(),
         edgeTemplate(a).then(() => lendGatewayAddress(a, 245)),
@@ -365,14 +365,37 @@ describe("topologies, CNIs and Service implementations", function () {
       await lendGatewayAddress(a, 246);
       await stack?.refresh();
       await stack?.up();
+      await expectFirstLeafAt(beside(a, 246));
+    });
+
+    it("has it moved from the load balancer to a node's port in place", async () => {
+      const server = async () => (await a.client.list(GatewayServerResource)).items[0];
+      const before = await server();
+      stack = await program({ type: "NodePort" });
+      const { stdout } = await stack.preview();
+      expect(stdout)
+        .to.match(/~ liqo:index:NetworkLink/)
+        .and.not.match(/[+-]{2} ?liqo:index:/);
+      await stack.up();
+      const { metadata } = (await server()) ?? {};
+      expect(metadata?.uid).to.equal(before?.metadata.uid);
+      const services = (await a.client.list(ServiceResource, { namespace: metadata?.namespace })).items;
+      expect(services.map(({ spec }) => [spec?.type, spec?.loadBalancerClass])).to.deep.equal([
+        ["NodePort", undefined],
+      ]);
+      await expectFirstLeafAt(a.cluster.nodes[0]?.address ?? "");
+    });
+
+    /** The hub's gateway calls the first leaf's server there, and the hub's pods reach the leaf's. */
+    async function expectFirstLeafAt(address: string): Promise<void> {
       const { items } = await hub.client.list(ConnectionResource);
       const endpoints = items.map(({ status }) => status?.endpoint?.split(":")[0]).filter(Boolean);
-      expect(endpoints).to.deep.equal([beside(a, 246)]);
+      expect(endpoints).to.deep.equal([address]);
       const [from, pods] = await Promise.all([readyPods(hub, "default", 2), readyPods(a, "default", 1)]);
       const targets = await podTargets(hub, pods, a);
       const sources = from.map((pod) => inPod(hub, pod));
       expect(await probeAll(sources, targets)).to.deep.equal([]);
-    });
+    }
 
     it("takes it all down again", async () => {
       await hub.kubectl(["delete", "deployments,services", "--all", "-n", "leaves"]);

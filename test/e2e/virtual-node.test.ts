@@ -153,6 +153,22 @@ describe("pods on a virtual node", function () {
     });
   });
 
+  it("leave their node when it is drained, and come back once it may be used again", async () => {
+    const { metadata } = await readyPod(NAMESPACE, "web");
+    const left = metadata?.name ?? "";
+    await consumer.kubectl(["drain", NODE, "--ignore-daemonsets", "--timeout=60s"], { timeoutMs: 70_000 });
+    expect(await consumer.client.get(PodResource, { name: left, namespace: NAMESPACE })).to.equal(undefined);
+    expect(await remotePod(left)).to.equal(undefined);
+    const { spec, status } = (await consumer.client.get(NodeResource, { name: NODE })) ?? {};
+    expect(spec?.unschedulable).to.equal(true);
+    expect(status?.conditions?.find(({ type }) => type === "Ready")?.status).to.equal("True");
+    await waitForPods(consumer, NAMESPACE, "a pod of web that has no node", (pods) =>
+      pods.some((pod) => pod.metadata?.labels?.["app"] === "web" && !pod.spec?.nodeName),
+    );
+    await consumer.kubectl(["uncordon", NODE]);
+    await readyPod(NAMESPACE, "web");
+  });
+
   it("answer kubectl as on any node: logs of each kind, attach, cp both ways, port-forward", async () => {
     const name = "talker";
     // Says when it starts, ends once, and repeats from then on what it is told.
@@ -209,28 +225,26 @@ describe("pods on a virtual node", function () {
       timeoutMs: 20_000,
     });
     expect(readFileSync(`${file}-back`).equals(readFileSync(file))).to.equal(true);
-    const sized = 'for i in $(seq 100); do [ "$(stty size)" = "33 77" ] && break; sleep 0.1; done; stty size';
+    const untilSize = (size: string): string => `until [ "$(stty size)" = "${size}" ]; do sleep 0.1; done; stty size`;
+    const sizes = { first: { rows: 33, columns: 77 }, shown: "33 77", second: { rows: 44, columns: 88 } };
     const inMain = [name, "-n", NAMESPACE, "-c", "main"];
-    const shown = await inTerminal(consumer, { rows: 33, columns: 77 }, [
-      "exec",
-      "-it",
-      ...inMain,
-      "--",
-      "sh",
-      "-c",
-      sized,
-    ]);
-    expect(shown, "the terminal's size").to.contain("33 77");
+    const look = ["--", "timeout", "20", "sh", "-c", `${untilSize("33 77")}; ${untilSize("44 88")}`];
+    expect(await inTerminal(consumer, sizes, ["exec", "-it", ...inMain, ...look])).to.match(/33 77\s+44 88/);
     // As older clients speak.
     const spdy = { env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" }, input: "told\n" };
     expect(await consumer.kubectl(["exec", "-i", ...inMain, "--", "cat"], spdy)).to.equal("told\n");
     const failing = consumer.kubectl(["exec", name, "-n", NAMESPACE, "-c", "main", "--", "sh", "-c", "exit 7"]);
     expect(messageOf(await failing.catch((error: unknown) => error))).to.contain("exit code 7");
     const pod = { namespace: NAMESPACE, name, port: 8080 };
-    const answer = await throughPortForward(consumer, pod, async (port) =>
-      (await fetch(`http://127.0.0.1:${port}/index.html`)).text(),
-    );
-    expect(answer).to.equal("served\n");
+    for (const webSockets of ["true", "false"]) {
+      const answer = await throughPortForward(
+        consumer,
+        pod,
+        async (port) => (await fetch(`http://127.0.0.1:${port}/index.html`)).text(),
+        { env: { KUBECTL_PORT_FORWARD_WEBSOCKETS: webSockets } },
+      );
+      expect(answer, `by WebSocket: ${webSockets}`).to.equal("served\n");
+    }
     await consumer.client.delete(PodResource, { name, namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
   });
 

@@ -9,6 +9,8 @@ const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), ".
 
 /** An example as a user has it: compiled, beside the SDK that it imports. */
 export interface CompiledExample {
+  /** Where its files are. */
+  folder: string;
   /** Loads one of the example's files, "program" for program.ts. */
   load<T>(file: string): T;
   remove(): Promise<void>;
@@ -28,6 +30,7 @@ export async function compileExample(name: string): Promise<CompiledExample> {
   await compileFolder(path.join(REPOSITORY, "examples", name), folder);
   const require = createRequire(path.join(folder, "index.js"));
   return {
+    folder,
     load: <T>(file: string) => require(`./${file}.js`) as T,
     remove: () => rm(folder, { recursive: true, force: true }),
   };

@@ -1,18 +1,40 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { ensureTool } from "../clusters/index.js";
 import { exec } from "./exec.js";
 import type { LabCluster } from "./lab.js";
 
-/** Runs the real kubectl in a terminal of that size, as a person does, and returns what it has shown. */
+export interface TerminalSize {
+  rows: number;
+  columns: number;
+}
+
+/**
+ * Runs the real kubectl in a terminal, as a person does, and returns what it has shown. The terminal has the first size from the start; it is resized to the
+ * second once the text has been shown.
+ */
 export async function inTerminal(
   { cluster }: LabCluster,
-  size: { rows: number; columns: number },
+  sizes: { first: TerminalSize; shown: string; second: TerminalSize },
   args: readonly string[],
 ): Promise<string> {
   const access = ["--kubeconfig", cluster.kubeconfigPath, "--context", cluster.context];
   const command = [await ensureTool("kubectl"), ...access, ...args].map(quoted).join(" ");
-  const script = `stty rows ${size.rows} cols ${size.columns}; exec ${command}`;
-  return (await exec("script", ["--quiet", "--return", "--command", script, "/dev/null"], { timeoutMs: 30_000 }))
-    .stdout;
+  const folder = mkdtempSync(path.join(os.tmpdir(), "terminal-"));
+  const record = path.join(folder, "shown");
+  const resize = `until grep -q ${quoted(sizes.shown)} ${quoted(record)}; do sleep 0.1; done; ${sized(sizes.second)}`;
+  const script = `${sized(sizes.first)}; (${resize}) < /dev/tty & exec ${command}`;
+  try {
+    const args = ["--quiet", "--flush", "--return", "--command", script, record];
+    return (await exec("script", args, { timeoutMs: 30_000 })).stdout;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function sized({ rows, columns }: TerminalSize): string {
+  return `stty rows ${rows} cols ${columns}`;
 }
 
 function quoted(word: string): string {

@@ -15,13 +15,18 @@ export interface KubectlSession<F, T> {
   /** Done while kubectl runs on. */
   work: (found: F) => Promise<T> | T;
   deadlineMs?: number;
+  /** More of its environment. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** Runs the real kubectl, which would not end by itself, until it has printed what is waited for and the work is done. */
 export async function withKubectl<F, T>({ cluster }: LabCluster, session: KubectlSession<F, T>): Promise<T> {
-  const { command, input, what, find, work, deadlineMs = 20_000 } = session;
+  const { command, input, what, find, work, deadlineMs = 20_000, env } = session;
   const access = ["--kubeconfig", cluster.kubeconfigPath, "--context", cluster.context];
-  const child = spawn(await ensureTool("kubectl"), [...access, ...command], { stdio: "pipe" });
+  const child = spawn(await ensureTool("kubectl"), [...access, ...command], {
+    stdio: "pipe",
+    env: { ...process.env, ...env },
+  });
   const ended = once(child, "close");
   try {
     const found = await new Promise<F>((resolve, reject) => {

@@ -6,13 +6,13 @@ export function throughPortForward<T>(
   lab: LabCluster,
   pod: { namespace: string; name: string; port: number },
   work: (localPort: number) => Promise<T>,
-  deadlineMs?: number,
+  options: { deadlineMs?: number; env?: NodeJS.ProcessEnv } = {},
 ): Promise<T> {
   return withKubectl(lab, {
     command: ["port-forward", "-n", pod.namespace, `pod/${pod.name}`, `:${pod.port}`],
     what: "port",
     find: (output) => /Forwarding from 127\.0\.0\.1:(\d+)/.exec(output)?.[1],
     work: (port) => work(Number(port)),
-    deadlineMs,
+    ...options,
   });
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import {
@@ -7,11 +8,19 @@ import {
   NamespaceOffloadingResource,
   TenantResource,
 } from "../../../agent/api/index.js";
-import { NamespaceResource, SecretResource, type ResourceType } from "../../../agent/runtime/index.js";
+import {
+  DeploymentResource,
+  NamespaceResource,
+  SecretResource,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import type { PulumiStack } from "../../support/pulumi.js";
+import { endNamespaces } from "../provider-resources/support/namespace-ends.js";
+import { simulateInstallation } from "../provider-resources/support/simulated-installation.js";
 import { SIDES } from "../provider-resources/support/simulated-pair.js";
 import { identityOfSlice, identitySecret } from "../provider-resources/support/slice-identity.js";
+import { startApiServer } from "../support/api-server.js";
 import { EngineLab, urnOf, type Declared } from "./support/engine-lab.js";
 
 const TENANT = { name: "consumer", namespace: "liqo-tenant-consumer" };
@@ -151,6 +160,36 @@ describe("resource options", function () {
     await stack.refresh({ expectNoChanges: true });
     // Nobody collects what an Identity owned.
     await lab.servers.consumer.client.delete(SecretResource, identitySecret("slice"));
+  });
+
+  it("--replace of an Agent: nothing is uninstalled, which is said", async () => {
+    // A workload goes by the collector's hand.
+    const server = await startApiServer({ name: "lone", controllers: ["garbage-collector-controller"] });
+    const { client, kubeconfigPath: kubeconfig } = server;
+    const ended = new AbortController();
+    setMaxListeners(0, ended.signal);
+    const simulated = [simulateInstallation(client, ended.signal), endNamespaces(client, ended.signal)];
+    const workloads = async () =>
+      (await client.list(DeploymentResource)).items.map(({ metadata }) => `${metadata?.name} ${metadata?.uid}`);
+    try {
+      const ranges = { podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
+      const properties = { cluster: { kubeconfig }, clusterId: "lone", ...ranges };
+      const stack = await made("lone", { agent: { type: "Agent", properties } });
+      const before = await workloads();
+      const replaced = ["--replace", urnOf("lone", "Agent", "agent")];
+      const { stdout } = await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "lone", ...replaced], {
+        timeoutMs: 120_000,
+      });
+      expect(stdout).to.match(/Agent \(agent\):\s+warning: .*nothing is deleted. To have it deleted/);
+      expect(await workloads()).to.deep.equal(before);
+      await stack.refresh({ expectNoChanges: true });
+      await stack.destroy();
+      expect(await workloads()).to.deep.equal([]);
+    } finally {
+      ended.abort();
+      await Promise.allSettled(simulated);
+      await server.stop();
+    }
   });
 
   it("--replace with deleteBeforeReplace: it is made anew", async () => {
