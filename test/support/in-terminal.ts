@@ -23,7 +23,8 @@ export async function inTerminal(
   const command = [await ensureTool("kubectl"), ...access, ...args].map(quoted).join(" ");
   const folder = mkdtempSync(path.join(os.tmpdir(), "terminal-"));
   const record = path.join(folder, "shown");
-  const resize = `until grep -q ${quoted(sizes.shown)} ${quoted(record)}; do sleep 0.1; done; ${sized(sizes.second)}`;
+  // The record's first line tells the command.
+  const resize = `until tail -n +2 ${quoted(record)} | grep -q ${quoted(sizes.shown)}; do sleep 0.1; done; ${sized(sizes.second)}`;
   const script = `${sized(sizes.first)}; (${resize}) < /dev/tty & exec ${command}`;
   try {
     const args = ["--quiet", "--flush", "--return", "--command", script, record];
