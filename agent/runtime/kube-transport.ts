@@ -1,5 +1,6 @@
 import http from "node:http";
 import https from "node:https";
+import { createSecureContext } from "node:tls";
 import { KubeError, messageOf } from "./kube-error.js";
 import type { ApiAccess } from "./service-account.js";
 
@@ -97,7 +98,8 @@ export class KubeTransport {
         auth: credentials.auth,
         signal: request.signal,
         headers: headersOf(request, credentials),
-        ...credentials.tls,
+        // An agent of our own knows them already.
+        ...(credentials.agent instanceof https.Agent ? {} : credentials.tls),
       });
       // A timer of our own: a request's own time-out does not run while the connection is being made.
       const timer =
@@ -261,7 +263,10 @@ function makeAgent(
     return proxyAgent;
   }
   const keep = { keepAlive: true, keepAliveMsecs: 15_000, maxFreeSockets: 16, scheduling: "lifo" as const };
-  return server.protocol === "http:" ? new http.Agent(keep) : new https.Agent({ ...keep, ...tls });
+  if (server.protocol === "http:") return new http.Agent(keep);
+  const { ca, cert, key, ...verification } = tls;
+  // Certificates and keys are read once, not for each connection.
+  return new https.Agent({ ...keep, ...verification, secureContext: createSecureContext({ ca, cert, key }) });
 }
 
 function sameTls(a: Credentials["tls"], b: Credentials["tls"]): boolean {
