@@ -1,7 +1,7 @@
 import { agentProcesses } from "../support/agent-processes.js";
 import type { LabCluster } from "../support/lab.js";
 import { TICKS_PER_SECOND, processorSeconds, text } from "./pod-processes.js";
-import { figure, type Result } from "./result.js";
+import { figure, median, type Result } from "./result.js";
 
 /** Seconds of processors at work: all of this machine's, and of that the virtual nodes' of one cluster. */
 export interface ProcessorTime {
@@ -24,6 +24,14 @@ export async function withProcessorTime<T>(
   const after = await now();
   const time = { machine: after.machine - before.machine, virtualNodes: after.virtualNodes - before.virtualNodes };
   return { outcome, time };
+}
+
+/** Of several rounds, each figure's middle. */
+export function middleTime(times: readonly ProcessorTime[]): ProcessorTime {
+  return {
+    machine: median(times.map(({ machine }) => machine)),
+    virtualNodes: median(times.map(({ virtualNodes }) => virtualNodes)),
+  };
 }
 
 /** Where the two cores of a machine are the bound, this tells what the second control plane takes, and what the virtual node itself. */

@@ -3,7 +3,7 @@ import { exec } from "../support/exec.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { isReady } from "../support/workload.js";
 import { createPods, remove, type Place, type Places } from "./pod-place.js";
-import { processorFigures, withProcessorTime, type ProcessorTime } from "./processor-time.js";
+import { middleTime, processorFigures, withProcessorTime, type ProcessorTime } from "./processor-time.js";
 import { timed } from "./pulumi-commands.js";
 import { atLeast, figure, median, type Result } from "./result.js";
 
@@ -57,16 +57,8 @@ async function compare({ native, virtual }: Places, what: string, stream: Stream
     figure(`kubectl ${what}, on the provider itself`, before, "MiB/s"),
     figure(`kubectl ${what}, through the virtual node`, after, "MiB/s"),
     atLeast(`kubectl ${what}, virtual against native`, after / before, "x", 0.8),
-    ...processorFigures(`kubectl ${what}`, middle(times.native), middle(times.virtual)),
+    ...processorFigures(`kubectl ${what}`, middleTime(times.native), middleTime(times.virtual)),
   ];
-}
-
-/** Of the round in the middle. */
-function middle(times: readonly ProcessorTime[]): ProcessorTime {
-  return {
-    machine: median(times.map(({ machine }) => machine)),
-    virtualNodes: median(times.map(({ virtualNodes }) => virtualNodes)),
-  };
 }
 
 async function rateOf({ stream }: Stream, place: Place): Promise<number> {
