@@ -120,22 +120,32 @@ function describeProgress({ metadata, spec, status }: Deployment | StatefulSet):
   return `${metadata?.name} has ${pods}${isSeen ? "" : ", and its controller has not seen the last change"}`;
 }
 
-/** What may tell why clusters do not agree: the state of pods that are not ready, and the last warnings, a line each. */
-export async function circumstances({ consumer, namespace }: Shared): Promise<string[]> {
+/** What may tell why clusters do not agree or settle: of both, the state of pods that are not ready, and the last warnings, a line each. */
+export async function circumstances({ consumer, namespace, provider, remoteNamespace }: Shared): Promise<string[]> {
+  const sides = [stateOf(consumer, namespace), stateOf(provider, remoteNamespace)];
+  return (await Promise.all(sides)).flat();
+}
+
+async function stateOf(client: KubeClient, namespace: string): Promise<string[]> {
   const [pods, events] = await Promise.all([
-    consumer.list(PodResource, { namespace }),
-    consumer.list(EventResource, { namespace, fieldSelector: "type=Warning" }),
+    client.list(PodResource, { namespace }),
+    client.list(EventResource, { namespace, fieldSelector: "type=Warning" }),
   ]);
   const unready = pods.items.filter((pod) => !isReady(pod) && !hasEnded(pod));
   const time = (event: CoreEvent): string => event.lastTimestamp ?? event.metadata.creationTimestamp ?? "";
   const last = events.items.sort((one, other) => time(one).localeCompare(time(other))).slice(-WARNINGS);
-  return [
-    ...unready.map(({ metadata, spec, status }) => {
-      const deletion = metadata?.deletionTimestamp ? `, deleted at ${metadata.deletionTimestamp}` : "";
-      return `pod ${metadata?.name} on ${spec?.nodeName ?? "no node"}: ${status?.phase} ${status?.reason ?? ""}${deletion}`;
-    }),
+  const lines = [
+    ...unready.map(describeUnready),
     ...last.map((event) => `${time(event)} ${event.involvedObject.name}: ${event.reason}: ${event.message}`),
   ];
+  return lines.map((line) => `cluster ${client.cluster}: ${line}`);
+}
+
+function describeUnready({ metadata, spec, status }: Pod): string {
+  const deletion = metadata?.deletionTimestamp ? `, deleted at ${metadata.deletionTimestamp}` : "";
+  const waiting = (status?.containerStatuses ?? []).map(({ state }) => state?.waiting?.reason ?? "").join(" ");
+  const why = [status?.phase, status?.reason, waiting].filter(Boolean).join(" ");
+  return `pod ${metadata?.name} on ${spec?.nodeName ?? "no node"}: ${why}${deletion}`;
 }
 
 function hasItsPods({ metadata, spec, status }: Deployment | StatefulSet): boolean {
