@@ -39,6 +39,8 @@ const NAMESPACE = "in-band";
 const BACK = "in-band-back";
 const API_PORT = 6443;
 const BLOCK = "in_band_test";
+const GATEWAYS = "networking.liqo.io/component=gateway";
+const PROXIES = "app.kubernetes.io/name=proxy";
 const TO_API = `tcp dport ${API_PORT}`;
 /** Whatever is not an answer. */
 const BEGUN = "ct direction original";
@@ -245,9 +247,6 @@ function onNode({ cluster }: LabCluster, index: number, program: string, args: s
   const netns = cluster.nodes[index]?.netns ?? "";
   return exec("nsenter", [`--net=/run/netns/${path.basename(netns)}`, program, ...args], { input, allowFailure: true });
 }
-
-const GATEWAYS = "networking.liqo.io/component=gateway";
-const PROXIES = "app.kubernetes.io/name=proxy";
 
 async function endPods({ client }: LabCluster, selectors: readonly string[]): Promise<void> {
   for (const labelSelector of selectors) {

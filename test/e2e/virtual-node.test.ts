@@ -241,7 +241,7 @@ describe("pods on a virtual node", function () {
         consumer,
         pod,
         async (port) => (await fetch(`http://127.0.0.1:${port}/index.html`)).text(),
-        { env: { KUBECTL_PORT_FORWARD_WEBSOCKETS: webSockets } },
+        { KUBECTL_PORT_FORWARD_WEBSOCKETS: webSockets },
       );
       expect(answer, `by WebSocket: ${webSockets}`).to.equal("served\n");
     }

@@ -3,6 +3,9 @@ import { once } from "node:events";
 import { ensureTool } from "../clusters/index.js";
 import type { LabCluster } from "./lab.js";
 
+/** For what is waited for. */
+const DEADLINE_MS = 20_000;
+
 export interface KubectlSession<F, T> {
   /** After kubectl's own access to the cluster. */
   command: readonly string[];
@@ -14,14 +17,13 @@ export interface KubectlSession<F, T> {
   find: (output: string) => F | undefined;
   /** Done while kubectl runs on. */
   work: (found: F) => Promise<T> | T;
-  deadlineMs?: number;
   /** More of its environment. */
   env?: NodeJS.ProcessEnv;
 }
 
 /** Runs the real kubectl, which would not end by itself, until it has printed what is waited for and the work is done. */
 export async function withKubectl<F, T>({ cluster }: LabCluster, session: KubectlSession<F, T>): Promise<T> {
-  const { command, input, what, find, work, deadlineMs = 20_000, env } = session;
+  const { command, input, what, find, work, env } = session;
   const access = ["--kubeconfig", cluster.kubeconfigPath, "--context", cluster.context];
   const child = spawn(await ensureTool("kubectl"), [...access, ...command], {
     stdio: "pipe",
@@ -32,7 +34,7 @@ export async function withKubectl<F, T>({ cluster }: LabCluster, session: Kubect
     const found = await new Promise<F>((resolve, reject) => {
       let output = "";
       const fail = (why: string): void => reject(new Error(`kubectl ${command.join(" ")}: ${why}: ${output.trim()}`));
-      const timer = setTimeout(() => fail(`no ${what} within ${deadlineMs / 1000} s`), deadlineMs);
+      const timer = setTimeout(() => fail(`no ${what} within ${DEADLINE_MS / 1000} s`), DEADLINE_MS);
       const read = (text: string): void => {
         output += text;
         const result = find(output);
