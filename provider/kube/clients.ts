@@ -2,6 +2,7 @@ import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { ClusterArgs } from "../framework/cluster-args.js";
 import type { ProviderConfig } from "../framework/provider-config.js";
 import { parseCluster, readCluster, type LoadedCluster } from "./kubeconfig.js";
+import { RecentAnswers } from "./recent-answers.js";
 
 /** How long to wait for a cluster's first answer, and how long that answer counts. */
 const PROBE_TIMEOUT_MS = 5_000;
@@ -11,7 +12,7 @@ const PROBE_VALID_MS = 60_000;
 export class ClusterClients {
   private readonly clients = new Map<string, KubeClient>();
   private readonly parsed = new Map<string, Promise<LoadedCluster>>();
-  private readonly probes = new WeakMap<KubeClient, { at: number; answer: Promise<void> }>();
+  private readonly probes = new RecentAnswers(PROBE_VALID_MS, askForVersion, () => true);
 
   /** @throws ClusterArgsError */
   async get(cluster: ClusterArgs | undefined, config: ProviderConfig): Promise<KubeClient> {
@@ -26,21 +27,12 @@ export class ClusterClients {
 
   /** Asks the API server for its version. @throws KubeError naming the cluster and its address when no answer comes in time */
   async probe(client: KubeClient, signal: AbortSignal): Promise<void> {
-    const known = this.probes.get(client);
-    if (known && Date.now() - known.at < PROBE_VALID_MS) return known.answer;
-    const answer = this.ask(client, signal);
-    this.probes.set(client, { at: Date.now(), answer });
-    try {
-      await answer;
-    } catch (error) {
-      this.probes.delete(client);
-      throw error;
-    }
+    await this.probes.get(client, signal);
   }
 
   /** Parsed once for each text: a program of many resources names the same few clusters over and over. */
   private async load(cluster: ClusterArgs | undefined, config: ProviderConfig): Promise<LoadedCluster> {
-    const read = await readCluster(cluster, config);
+    const read = readCluster(cluster, config);
     const key = JSON.stringify(read);
     const present = this.parsed.get(key);
     if (present) return present;
@@ -56,14 +48,14 @@ export class ClusterClients {
     this.clients.clear();
     this.parsed.clear();
   }
+}
 
-  private async ask(client: KubeClient, signal: AbortSignal): Promise<void> {
-    const { isForbidden } = await import("../../agent/runtime/kube-error.js");
-    try {
-      await client.request("GET", "/version", { signal, timeoutMs: PROBE_TIMEOUT_MS, subject: "its version" });
-    } catch (error) {
-      // It answers, and knows us; what we may do there is another question.
-      if (!isForbidden(error)) throw error;
-    }
+async function askForVersion(client: KubeClient): Promise<void> {
+  const { isForbidden } = await import("../../agent/runtime/kube-error.js");
+  try {
+    await client.request("GET", "/version", { timeoutMs: PROBE_TIMEOUT_MS, subject: "its version" });
+  } catch (error) {
+    // It answers, and knows us; what we may do there is another question.
+    if (!isForbidden(error)) throw error;
   }
 }

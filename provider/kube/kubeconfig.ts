@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -35,7 +35,7 @@ export async function loadCluster(
   config: ProviderConfig,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<LoadedCluster> {
-  return parseCluster(await readCluster(cluster, config, env));
+  return parseCluster(readCluster(cluster, config, env));
 }
 
 /** A kubeconfig's text (of several files, if KUBECONFIG lists them) and the context asked for. */
@@ -45,16 +45,16 @@ export interface ClusterText {
 }
 
 /** The texts alone, which cost little to read again: a file may have changed. @throws ClusterArgsError */
-export async function readCluster(
+export function readCluster(
   cluster: ClusterArgs | undefined,
   config: ProviderConfig,
   env: NodeJS.ProcessEnv = process.env,
-): Promise<ClusterText> {
+): ClusterText {
   const ownKubeconfig = nonEmpty(cluster?.kubeconfig);
   const kubeconfig = ownKubeconfig ?? nonEmpty(config.kubeconfig);
   // The provider's context belongs to the provider's kubeconfig.
   const context = nonEmpty(cluster?.context) ?? (ownKubeconfig === undefined ? nonEmpty(config.context) : undefined);
-  return { text: await readText(kubeconfig, env), context };
+  return { text: readText(kubeconfig, env), context };
 }
 
 /** @throws ClusterArgsError */
@@ -62,13 +62,13 @@ export async function parseCluster({ text, context }: ClusterText): Promise<Load
   return choose(await parse(text), context, text);
 }
 
-async function readText(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): Promise<string[]> {
-  if (kubeconfig !== undefined) return [isContent(kubeconfig) ? kubeconfig : await readNamed(kubeconfig)];
+function readText(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): string[] {
+  if (kubeconfig !== undefined) return [isContent(kubeconfig) ? kubeconfig : readNamed(kubeconfig)];
   const listed = (env["KUBECONFIG"] ?? "").split(path.delimiter).filter((name) => name !== "");
-  if (listed.length > 0) return Promise.all(listed.map((name) => readNamed(name, " (from KUBECONFIG)")));
+  if (listed.length > 0) return listed.map((name) => readNamed(name, " (from KUBECONFIG)"));
   const usual = path.join(env["HOME"] ?? os.homedir(), ".kube", "config");
   try {
-    return [await readNamed(usual)];
+    return [readNamed(usual)];
   } catch {
     throw new ClusterArgsError(
       "kubeconfig",
@@ -82,10 +82,11 @@ function isContent(text: string): boolean {
   return text.includes("\n") || text.trimStart().startsWith("{") || text.includes("apiVersion");
 }
 
-async function readNamed(name: string, origin = ""): Promise<string> {
+/** At once: many resources name the same small files over and over, and the detour through other threads takes ten times as long. */
+function readNamed(name: string, origin = ""): string {
   const file = name.startsWith("~/") ? path.join(os.homedir(), name.slice(2)) : name;
   try {
-    const text = await readFile(file, "utf8");
+    const text = readFileSync(file, "utf8");
     return absolutePaths(text, path.dirname(path.resolve(file)));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;

@@ -8,6 +8,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from "../../agent/runtime/index.js";
+import { RecentAnswers } from "../kube/recent-answers.js";
 
 /** The agent (ours or Liqo's) in one cluster. */
 export interface InstalledAgent {
@@ -25,8 +26,26 @@ const CONTROLLER = { [Labels.appName]: "controller-manager" };
 const CLUSTER_ID = { [Labels.appName]: "clusterid-configmap" };
 const CONTAINER = "controller-manager";
 
+/** Long enough for the resources of one program that are made side by side, and short beside the time that an agent's installation takes. */
+const VALID_MS = 5_000;
+const recent = new RecentAnswers<InstalledAgent | undefined>(
+  VALID_MS,
+  (client) => findAgent(client),
+  (agent) => agent !== undefined,
+);
+
+/** The same as `findAgent` for who is about to make something: asked once for all that are made side by side. @throws KubeError */
+export function recentAgent(client: KubeClient, signal: AbortSignal): Promise<InstalledAgent | undefined> {
+  return recent.get(client, signal);
+}
+
+/** To be called once an agent was changed here. */
+export function forgetAgent(client: KubeClient): void {
+  recent.forget(client);
+}
+
 /** The agent of a cluster, or undefined when there is none. Found by labels, wherever it is installed. @throws KubeError when that may not be seen */
-export async function findAgent(client: KubeClient, signal: AbortSignal): Promise<InstalledAgent | undefined> {
+export async function findAgent(client: KubeClient, signal?: AbortSignal): Promise<InstalledAgent | undefined> {
   const [deployments, configMaps] = await Promise.all([
     // A peering user sees no Deployments. Who does not even see the cluster's ID must not take that for an agent that is gone.
     everywhere(client, DeploymentResource, CONTROLLER, signal).catch(noneIfForbidden),
@@ -51,7 +70,7 @@ async function everywhere<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
   labelSelector: Record<string, string>,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<T[]> {
   try {
     return (await client.list(type, { labelSelector, signal })).items;

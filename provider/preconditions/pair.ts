@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../agent/runtime/index.js";
 import type { CallContext, ClusterArgs, ObjectMetadata } from "../framework/index.js";
 import { withObjectMetadata } from "../kube/object-metadata.js";
-import { findAgent, type InstalledAgent } from "./agent.js";
+import { findAgent, recentAgent, type InstalledAgent } from "./agent.js";
 import { describeVersion, judgeVersions } from "./versions.js";
 
 export type Side = "consumer" | "provider";
@@ -45,8 +45,8 @@ export function remoteOf(pair: Pair, peer: Peer): Peer {
  */
 export async function openPair(context: CallContext, args: PairArgs, expected?: string): Promise<Pair> {
   const [consumer, provider] = await Promise.all([
-    openSide(context, "consumer", args),
-    openSide(context, "provider", args),
+    openSide(context, "consumer", args, recentAgent),
+    openSide(context, "provider", args, recentAgent),
   ]);
   return checkedPair(context, consumer, provider, expected);
 }
@@ -61,8 +61,8 @@ function checkedPair(context: CallContext, consumer: OpenedSide, provider: Opene
 /** The same to see what is there: undefined when neither cluster has an agent any more, as the custom resources went with it. */
 export async function openFound(context: CallContext, args: PairArgs, expected: string): Promise<Pair | undefined> {
   const [consumer, provider] = await Promise.all([
-    openSide(context, "consumer", args),
-    openSide(context, "provider", args),
+    openSide(context, "consumer", args, findAgent),
+    openSide(context, "provider", args, findAgent),
   ]);
   return consumer.agent || provider.agent ? checkedPair(context, consumer, provider, expected) : undefined;
 }
@@ -73,9 +73,14 @@ export interface OpenedSide {
   agent: InstalledAgent | undefined;
 }
 
-async function openSide(context: CallContext, side: Side, args: PairArgs): Promise<OpenedSide> {
+async function openSide(
+  context: CallContext,
+  side: Side,
+  args: PairArgs,
+  find: typeof recentAgent,
+): Promise<OpenedSide> {
   const client = withObjectMetadata(await context.client(args[side]), args);
-  return { side, client, agent: await findAgent(client, context.signal) };
+  return { side, client, agent: await find(client, context.signal) };
 }
 
 /** Throws unless both agents are there and the cluster IDs differ. */

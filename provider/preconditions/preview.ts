@@ -1,5 +1,5 @@
 import { known, type CallContext, type ClusterArgs, type Unknowable } from "../framework/index.js";
-import { findAgent } from "./agent.js";
+import { recentAgent } from "./agent.js";
 import { misfitOf, pairOf, type OpenedSide, type Pair, type Peer, type Side } from "./pair.js";
 
 /**
@@ -40,7 +40,7 @@ async function peek(
   if (cluster === undefined) return undefined;
   try {
     const client = await context.client(cluster);
-    return { side, client, agent: await findAgent(client, context.signal) };
+    return { side, client, agent: await recentAgent(client, context.signal) };
   } catch {
     return undefined;
   }

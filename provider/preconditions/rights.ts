@@ -1,6 +1,7 @@
 import type { KubeClient, ResourceType } from "../../agent/runtime/index.js";
 import { isUnreachable } from "../../agent/runtime/index.js";
 import type { CallContext } from "../framework/index.js";
+import { RecentAnswers } from "../kube/recent-answers.js";
 
 /** What the credentials for a cluster must be allowed. */
 export interface NeededRight {
@@ -17,7 +18,8 @@ export interface NeededRight {
 export interface NeededIn {
   where: string;
   client: KubeClient;
-  rights: readonly NeededRight[];
+  /** A function where finding them out takes requests: of an administrator's credentials it is not called. */
+  rights: readonly NeededRight[] | (() => Promise<readonly NeededRight[]>);
 }
 
 interface Attributes {
@@ -28,6 +30,16 @@ interface Attributes {
   namespace?: string;
   name?: string;
 }
+
+/** How long credentials that are allowed everything are not asked about again, in milliseconds. */
+const ADMINISTRATOR_MS = 5_000;
+
+/** Whether a client's credentials are allowed everything: nothing else need be asked of them then. */
+const administrators = new RecentAnswers<boolean>(
+  ADMINISTRATOR_MS,
+  (client) => isAllowed(client, { verb: "*", group: "*", resource: "*" }),
+  (isAdministrator) => isAdministrator,
+);
 
 /** What server-side apply asks for, of objects that may be there or not. */
 export const APPLY = ["get", "create", "patch"] as const;
@@ -56,9 +68,9 @@ export async function foreseeRights(context: CallContext, needed: readonly Neede
 export async function missingRights(needed: readonly NeededIn[], signal: AbortSignal): Promise<string[]> {
   const lines = await Promise.all(
     needed.map(async ({ where, client, rights }) => {
-      // Of an administrator nothing else need be asked.
-      if (await isAllowed(client, { verb: "*", group: "*", resource: "*" }, signal)) return [];
-      return (await Promise.all(rights.map((right) => missingOf(where, client, right, signal)))).flat();
+      if (await administrators.get(client, signal)) return [];
+      const all = typeof rights === "function" ? await rights() : rights;
+      return (await Promise.all(all.map((right) => missingOf(where, client, right, signal)))).flat();
     }),
   );
   return lines.flat();
@@ -86,7 +98,7 @@ async function missingOf(
 }
 
 /** A cluster that does not say is not held against its credentials. */
-async function isAllowed(client: KubeClient, resourceAttributes: Attributes, signal: AbortSignal): Promise<boolean> {
+async function isAllowed(client: KubeClient, resourceAttributes: Attributes, signal?: AbortSignal): Promise<boolean> {
   try {
     const review = await client.request<{ status?: { allowed?: boolean } }>(
       "POST",

@@ -1,5 +1,5 @@
 import type { CheckContext, Failures } from "../framework/index.js";
-import { findAgent } from "./agent.js";
+import { recentAgent } from "./agent.js";
 
 /**
  * Reports a pair of one and the same cluster, and of clusters with equal IDs. Only what is known and answers is judged: create looks again, at
@@ -15,9 +15,10 @@ export async function checkDifferentClusters(context: CheckContext, failures: Fa
     );
     return;
   }
-  const agents = await Promise.all([findAgent(consumer, context.signal), findAgent(provider, context.signal)]).catch(
-    () => [],
-  );
+  const agents = await Promise.all([
+    recentAgent(consumer, context.signal),
+    recentAgent(provider, context.signal),
+  ]).catch(() => []);
   const [own, other] = agents;
   if (own && other && own.clusterId === other.clusterId) {
     failures.add(

@@ -1,6 +1,6 @@
 import type { CallContext, ClusterArgs, ObjectMetadata } from "../framework/index.js";
 import { withObjectMetadata } from "../kube/object-metadata.js";
-import { findAgent } from "./agent.js";
+import { findAgent, recentAgent } from "./agent.js";
 import type { Peer } from "./pair.js";
 
 export interface SingleArgs extends Partial<ObjectMetadata> {
@@ -15,7 +15,7 @@ export interface SingleArgs extends Partial<ObjectMetadata> {
  */
 export async function openCluster(context: CallContext, args: SingleArgs, expected?: string): Promise<Peer> {
   const client = withObjectMetadata(await context.client(args.cluster), args);
-  const agent = await findAgent(client, context.signal);
+  const agent = await recentAgent(client, context.signal);
   if (!agent) {
     throw new Error(
       `cluster: there is no agent in cluster ${client.cluster}: install it first, for example by an Agent resource that this one depends on`,

@@ -20,6 +20,7 @@ import { agentInputs, agentOutputs, type AgentInputs, type AgentOutputs } from "
 import { uninstall } from "./uninstall.js";
 import { installRights } from "./rights.js";
 import { repairDrift } from "../pair-properties.js";
+import { forgetAgent } from "../../preconditions/agent.js";
 import { foreseeRights, requireRights } from "../../preconditions/rights.js";
 import { VERSION } from "../../version.js";
 
@@ -77,7 +78,7 @@ export const agent = defineResource({
       { client, signal: context.signal, status: (line) => context.status(line) },
       installInputs(inputs, resolved),
       { version: present?.version },
-    );
+    ).finally(() => forgetAgent(client));
     return { id: inputs.clusterId, outputs: await outputsOf(context, client, inputs, resolved) };
   },
 
@@ -107,7 +108,7 @@ export const agent = defineResource({
       { client, signal: context.signal, status: (line) => context.status(line) },
       installInputs(inputs, resolved),
       { inputs: installInputs(oldInputs, { ...resolved, ...before }), version: present?.version },
-    );
+    ).finally(() => forgetAgent(client));
     return outputsOf(context, client, inputs, resolved);
   },
 
@@ -126,7 +127,7 @@ export const agent = defineResource({
       { client, signal, deadline, status: (line) => context.status(line) },
       installInputs(inputs, resolved),
       inputs.forceDelete,
-    );
+    ).finally(() => forgetAgent(client));
   },
 });
 

@@ -41,12 +41,12 @@ export const authentication = defineResource({
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AuthenticationOutputs>>> {
     if (old) return { drift: [] };
     const pair = await previewPair(context, inputs);
-    if (pair) await foreseeRights(context, await authenticationRights(pair, context.signal));
+    if (pair) await foreseeRights(context, authenticationRights(pair, context.signal));
     return { drift: [], ...(pair ? clusterIds(pair) : {}) };
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
-    await requireRights(context, await authenticationRights(pair, context.signal));
+    await requireRights(context, authenticationRights(pair, context.signal));
     return { id: pairId(pair), outputs: await establish(context, pair, inputs) };
   },
   async read(context, { id, inputs }) {

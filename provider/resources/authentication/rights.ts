@@ -4,7 +4,7 @@ import { APPLY, type NeededIn, type Pair } from "../../preconditions/index.js";
 import { rightsInPair } from "../tenant-namespace/index.js";
 
 /** What the handshake needs to be allowed on each side. */
-export function authenticationRights(pair: Pair, signal: AbortSignal): Promise<NeededIn[]> {
+export function authenticationRights(pair: Pair, signal: AbortSignal): NeededIn[] {
   const keys = { name: Names.authenticationKeysSecret, namespace: pair.consumer.agentNamespace };
   return rightsInPair(pair, signal, (side, namespace) =>
     side === "consumer"

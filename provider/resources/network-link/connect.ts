@@ -1,12 +1,12 @@
 import { GatewayClientResource, GatewayServerResource, type Configuration } from "../../../agent/api/index.js";
 import type { Pair, Side } from "../../preconditions/index.js";
 import { concurrently, type Progress, type Scope } from "../../waits/index.js";
-import { ensureTenantNamespace } from "../tenant-namespace/index.js";
+import { ensureTenantNamespace, type EnsuredNamespace } from "../tenant-namespace/index.js";
 import { claimGateways, gatewayOfReverse } from "./claim.js";
 import { applyConfiguration, waitUntilMapped } from "./configure.js";
 import { linkEnds, type LinkEnd, type LinkEnds } from "./ends.js";
 import { waitUntilConnected, type TunnelEnd } from "./connection.js";
-import { findEndObjects, type EndObjects } from "./find.js";
+import { findEndObjects, findInNewNamespace, type EndObjects } from "./find.js";
 import {
   applyClient,
   applyPublicKey,
@@ -48,13 +48,13 @@ export function connect(
       consumer: scope.start((inner) => readRanges(inner, pair.consumer)),
       provider: scope.start((inner) => readRanges(inner, pair.provider)),
     };
-    const namespaces = await ensureNamespaces(scope, pair);
+    const ensured = await ensureNamespaces(scope, pair);
+    const namespaces = { consumer: ensured.consumer.name, provider: ensured.provider.name };
     milestone({ namespaces });
     const ends = linkEnds(pair, namespaces);
-    const [consumer, provider] = await Promise.all([
-      findEndObjects(ends.consumer, scope.signal),
-      findEndObjects(ends.provider, scope.signal),
-    ]);
+    const find = (side: Side): Promise<EndObjects> =>
+      (ensured[side].existed ? findEndObjects : findInNewNamespace)(ends[side], scope.signal);
+    const [consumer, provider] = await Promise.all([find("consumer"), find("provider")]);
     const mapped = configure(scope, ends, { consumer, provider }, ranges);
     const roles = await agreeOnRoles(scope, ends, { consumer, provider }, mapped.applied, options.location);
     const gateways = establish(scope, roles, options);
@@ -65,13 +65,12 @@ export function connect(
   });
 }
 
-async function ensureNamespaces(scope: Scope, pair: Pair): Promise<Link["namespaces"]> {
-  const { consumer, provider } = pair;
+async function ensureNamespaces(scope: Scope, { consumer, provider }: Pair): Promise<Both<EnsuredNamespace>> {
   const [local, remote] = await Promise.all([
     ensureTenantNamespace(scope, consumer, provider.clusterId, "NetworkLink"),
     ensureTenantNamespace(scope, provider, consumer.clusterId, "NetworkLink"),
   ]);
-  return { consumer: local.name, provider: remote.name };
+  return { consumer: local, provider: remote };
 }
 
 type Both<T> = { consumer: T; provider: T };

@@ -44,6 +44,11 @@ export async function findEndObjects(end: LinkEnd, signal: AbortSignal): Promise
   return { configuration, server, client, publicKey, connection };
 }
 
+/** The same of an end whose tenant namespace was made this very moment: no more than a Configuration, which may be elsewhere, can be there. */
+export async function findInNewNamespace(end: LinkEnd, signal: AbortSignal): Promise<EndObjects> {
+  return { configuration: theOne(end, ConfigurationResource, await listConfigurations(end, signal)) };
+}
+
 function theOne<T extends KubeObject>(
   { client, remoteId }: LinkEnd,
   type: ResourceType<T>,

@@ -26,7 +26,7 @@ import { judgeRanges } from "./ranges.js";
 const USUAL_POOLS = ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"];
 
 /** What making a link needs to be allowed on each side. */
-export function linkRights(pair: Pair, serverSide: Peer["side"], signal: AbortSignal): Promise<NeededIn[]> {
+export function linkRights(pair: Pair, serverSide: Peer["side"], signal: AbortSignal): NeededIn[] {
   return rightsInPair(pair, signal, (side, namespace) => [
     { type: NetworkResource, verbs: ["list"], namespace: pair[side].agentNamespace },
     { type: ConfigurationResource, verbs: ["list", ...APPLY], namespace },
@@ -59,7 +59,7 @@ export async function foreseeLink(context: CallContext, pair: Pair, options: Lin
   ]);
   foreseeRanges(context, { own: pair.consumer, held: ofConsumer }, { peer: pair.provider, held: ofProvider }, consumer);
   foreseeRanges(context, { own: pair.provider, held: ofProvider }, { peer: pair.consumer, held: ofConsumer }, provider);
-  await foreseeRights(context, await linkRights(pair, server.end.side, context.signal));
+  await foreseeRights(context, linkRights(pair, server.end.side, context.signal));
 }
 
 /** What one cluster will call the other's ranges. */

@@ -56,7 +56,7 @@ export const networkLink = defineResource({
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
     const serverSide = inputs.gatewayServerLocation === "Consumer" ? "consumer" : "provider";
-    await requireRights(context, await linkRights(pair, serverSide, context.signal));
+    await requireRights(context, linkRights(pair, serverSide, context.signal));
     return { id: pairId(pair), outputs: await establish(context, pair, inputs, false) };
   },
   async read(context, { id, inputs }) {

@@ -49,7 +49,7 @@ export const resourceSlice = defineResource({
     if (old) return { drift: [], ...(known(inputs.resources) ? {} : { acceptedResources: UNKNOWN }) };
     const pair = await previewPair(context, inputs);
     const needs = { createVirtualNode: inputs.createVirtualNode === true, cordoned: inputs.cordoned === true };
-    if (pair) await foreseeRights(context, await sliceRights(pair, needs, context.signal));
+    if (pair) await foreseeRights(context, sliceRights(pair, needs, context.signal));
     const finalName = name ?? (inputs.name === undefined ? pair?.provider.clusterId : undefined);
     return {
       drift: [],
@@ -60,7 +60,7 @@ export const resourceSlice = defineResource({
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
-    await requireRights(context, await sliceRights(pair, inputs, context.signal));
+    await requireRights(context, sliceRights(pair, inputs, context.signal));
     const name = inputs.name ?? pair.provider.clusterId;
     return { id: sliceId(pairId(pair), name), outputs: await establish(context, pair, name, inputs) };
   },

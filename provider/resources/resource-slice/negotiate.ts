@@ -62,7 +62,7 @@ export async function negotiate(
 ): Promise<Negotiated> {
   const namespaces = await tenantNamespacesOf(pair, progress.signal);
   const { client } = pair.consumer;
-  const existed = await refuseClash(pair, namespaces, name, progress.signal);
+  const present = await findUnlessClash(pair, namespaces, name, progress.signal);
   const ids = {
     consumerId: pair.consumer.clusterId,
     providerId: pair.provider.clusterId,
@@ -71,13 +71,16 @@ export async function negotiate(
   const options = { fieldManager: MANAGER, signal: progress.signal };
   begun(namespaces);
   await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
-  progress.status(`consumer: ResourceSlice ${name} ${existed ? "up to date" : "created"}`);
+  progress.status(`consumer: ResourceSlice ${name} ${present.own ? "up to date" : "created"}`);
   const slice = { client, type: ResourceSliceResource, namespace: namespaces.consumer, name };
   const explain = (signal: AbortSignal) => explainSlice(pair, namespaces, name, signal);
-  await waitFor<ResourceSlice, void>(progress, {
+  const authenticated = await waitFor<ResourceSlice, ResourceSlice | undefined>(progress, {
     ...slice,
     what: `the provider's authentication of ResourceSlice ${name}`,
-    judge: ([current]) => judgeCondition(current, "Authentication"),
+    judge: ([current]) => {
+      const verdict = judgeCondition(current, "Authentication");
+      return "done" in verdict ? { done: current } : verdict;
+    },
     explain,
   });
   progress.status("consumer: ResourceSlice authenticated");
@@ -88,9 +91,11 @@ export async function negotiate(
       judge: ([current]) => judgeGrant(current),
       explain,
     });
-  const acceptedResources = await grantOf(progress);
+  // Often it comes with the first answer already.
+  const verdict = judgeGrant(authenticated);
+  const acceptedResources = "done" in verdict ? verdict.done : await grantOf(progress);
   progress.status(`consumer: resources granted: ${describeResources(acceptedResources)}`);
-  await setCordon(progress, pair, namespaces.provider, name, inputs.cordoned);
+  if (inputs.cordoned || present.copy) await setCordon(progress, pair, namespaces.provider, name, inputs.cordoned);
   if (!inputs.createVirtualNode) return { namespaces, acceptedResources };
   const offered = await waitForOffer(progress, acceptedResources, grantOf, (inner, granted) =>
     waitForNode(inner, pair, namespaces.consumer, name, granted),
@@ -122,13 +127,17 @@ async function waitForOffer(
   return waitForOffer(progress, present, grantOf, waitWith);
 }
 
-/** A slice and a copy of the reverse direction's cannot share a name in one namespace (control plane specification, §16). */
-async function refuseClash(
+/**
+ * The slice and the provider's copy of it, as far as they are there.
+ *
+ * @throws Error when one of them is the reverse direction's, which cannot share a name in one namespace (control plane specification, §16)
+ */
+async function findUnlessClash(
   { consumer, provider }: Pair,
   namespaces: Negotiated["namespaces"],
   name: string,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<{ own?: ResourceSlice; copy?: ResourceSlice }> {
   const [own, copy] = await Promise.all([
     consumer.client.get(ResourceSliceResource, { name, namespace: namespaces.consumer }, signal),
     ifVisible(provider.client.get(ResourceSliceResource, { name, namespace: namespaces.provider }, signal)),
@@ -140,7 +149,7 @@ async function refuseClash(
       `name: the other direction between these clusters has a ResourceSlice ${name} already: choose another name`,
     );
   }
-  return own !== undefined;
+  return { own, copy };
 }
 
 async function waitForNode(

@@ -1,25 +1,30 @@
 import { ResourceSliceResource, VirtualNodeResource } from "../../../agent/api/index.js";
 import { NodeResource } from "../../../agent/runtime/index.js";
-import { APPLY, type NeededIn, type Pair } from "../../preconditions/index.js";
-import { expectedNamespaces } from "../tenant-namespace/index.js";
+import { APPLY, type NeededIn, type NeededRight, type Pair } from "../../preconditions/index.js";
+import { expectedNamespace } from "../tenant-namespace/index.js";
 import type { ResourceSliceInputs } from "./schema.js";
 
 /** What a slice needs to be allowed; the tenant namespaces are the Authentication's business. */
-export async function sliceRights(
-  pair: Pair,
+export function sliceRights(
+  { consumer, provider }: Pair,
   { createVirtualNode, cordoned }: Pick<ResourceSliceInputs, "createVirtualNode" | "cordoned">,
   signal: AbortSignal,
-): Promise<NeededIn[]> {
-  const namespaces = await expectedNamespaces(pair, signal);
-  const { consumer, provider } = pair;
-  const node = [
-    { type: VirtualNodeResource, verbs: ["get"], namespace: namespaces.consumer },
-    { type: NodeResource, verbs: ["get"] },
-  ];
-  const slice = { type: ResourceSliceResource, verbs: APPLY, namespace: namespaces.consumer };
-  const copy = { type: ResourceSliceResource, verbs: ["get", "patch"], namespace: namespaces.provider };
+): NeededIn[] {
+  const inConsumer = async (): Promise<NeededRight[]> => {
+    const namespace = await expectedNamespace(consumer.client, provider.clusterId, signal);
+    const slice = { type: ResourceSliceResource, verbs: APPLY, namespace };
+    const node = [
+      { type: VirtualNodeResource, verbs: ["get"], namespace },
+      { type: NodeResource, verbs: ["get"] },
+    ];
+    return [slice, ...(createVirtualNode ? node : [])];
+  };
+  const inProvider = async (): Promise<NeededRight[]> => {
+    const namespace = await expectedNamespace(provider.client, consumer.clusterId, signal);
+    return [{ type: ResourceSliceResource, verbs: ["get", "patch"], namespace }];
+  };
   return [
-    { where: "consumer", client: consumer.client, rights: [slice, ...(createVirtualNode ? node : [])] },
-    { where: "provider", client: provider.client, rights: cordoned ? [copy] : [] },
+    { where: "consumer", client: consumer.client, rights: inConsumer },
+    { where: "provider", client: provider.client, rights: cordoned ? inProvider : [] },
   ];
 }

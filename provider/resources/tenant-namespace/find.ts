@@ -42,7 +42,8 @@ export async function expectedNamespace(
   return nameFor(found, remoteClusterId);
 }
 
-function nameFor(found: Namespace | undefined, remoteClusterId: string): string {
+/** The name that a tenant namespace has, or will have once it is made. */
+export function nameFor(found: Namespace | undefined, remoteClusterId: string): string {
   return found?.metadata?.name ?? tenantNamespaceName(remoteClusterId);
 }
 
@@ -81,11 +82,10 @@ export function namespaceDeviations(namespaces: TenantNamespaces, inputs: Partia
 export async function expectedNamespaces(
   pair: Pair,
   signal: AbortSignal,
-): Promise<{ consumer: string; provider: string; missing: ("consumer" | "provider")[] }> {
+): Promise<{ consumer: string; provider: string }> {
   const found = await findTenantNamespaces(pair, signal);
   return {
     consumer: nameFor(found.consumer, pair.provider.clusterId),
     provider: nameFor(found.provider, pair.consumer.clusterId),
-    missing: (["consumer", "provider"] as const).filter((side) => found[side] === undefined),
   };
 }

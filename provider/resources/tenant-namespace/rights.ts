@@ -1,20 +1,21 @@
 import { NamespaceResource } from "../../../agent/runtime/index.js";
-import type { NeededIn, NeededRight, Pair } from "../../preconditions/index.js";
-import { expectedNamespaces } from "./find.js";
+import { remoteOf, type NeededIn, type NeededRight, type Pair, type Side } from "../../preconditions/index.js";
+import { findTenantNamespace, nameFor } from "./find.js";
 
 /** The rights that something needs in the tenant namespaces of a pair, with those to make the namespaces where they are missing. */
-export async function rightsInPair(
+export function rightsInPair(
   pair: Pair,
   signal: AbortSignal,
-  rightsOf: (side: "consumer" | "provider", namespace: string) => NeededRight[],
-): Promise<NeededIn[]> {
-  const namespaces = await expectedNamespaces(pair, signal);
-  return (["consumer", "provider"] as const).map((side) => ({
-    where: side,
-    client: pair[side].client,
-    rights: [
-      ...(namespaces.missing.includes(side) ? [{ type: NamespaceResource, verbs: ["create"] }] : []),
-      ...rightsOf(side, namespaces[side]),
-    ],
-  }));
+  rightsOf: (side: Side, namespace: string) => NeededRight[],
+): NeededIn[] {
+  return (["consumer", "provider"] as const).map((side) => {
+    const { client } = pair[side];
+    const remoteId = remoteOf(pair, pair[side]).clusterId;
+    const rights = async (): Promise<NeededRight[]> => {
+      const found = await findTenantNamespace(client, remoteId, signal);
+      const make = found ? [] : [{ type: NamespaceResource, verbs: ["create"] }];
+      return [...make, ...rightsOf(side, nameFor(found, remoteId))];
+    };
+    return { where: side, client, rights };
+  });
 }
