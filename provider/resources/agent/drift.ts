@@ -1,7 +1,5 @@
 import { Labels, LabelValues } from "../../../agent/api/labels.js";
-import type { InstallInputs } from "../../../agent/install/inputs.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
-import { agentManifests } from "../../../agent/install/manifests.js";
 import { InstallNames } from "../../../agent/install/names.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import {
@@ -18,18 +16,15 @@ import { identityOf } from "./apply.js";
 /** What a refresh would be slow to compare, and what an upgrade alone changes. */
 const LEFT_OUT = ["CustomResourceDefinition"];
 
+/** The live objects of an installation's kinds, by kind and namespace and then by key; undefined where the credentials may not look. */
+export type LiveObjects = ReadonlyMap<string, ReadonlyMap<string, KubeObject> | undefined>;
+
 /**
- * Where the objects of an installation are not as it made them: lost objects, and changed ones with the fields, a line each. Of templates only labels and annotations count,
- * as people may edit them.
+ * Where the live objects are not as an installation made them: lost objects, and changed ones with the fields, a line each. Of templates only labels and
+ * annotations count, as people may edit them.
  */
-export async function installationDrift(
-  client: KubeClient,
-  inputs: InstallInputs,
-  signal: AbortSignal,
-): Promise<string[]> {
-  const manifests = agentManifests(inputs).filter(({ kind = "" }) => !LEFT_OUT.includes(kind));
-  const live = await objectsOf(client, manifests, signal);
-  return manifests.flatMap((manifest) => {
+export function driftOf(manifests: readonly KubeObject[], live: LiveObjects): string[] {
+  return manifests.filter(isCompared).flatMap((manifest) => {
     const type = resourceTypeOf(manifest);
     const { name = "", namespace } = manifest.metadata ?? {};
     const ofType = live.get(scopeOf(type, namespace));
@@ -42,34 +37,28 @@ export async function installationDrift(
 }
 
 /** What installations of ours have made and these manifests do not have: what another version had. Each object bears who made it, and in which version. */
-export async function superfluousObjects(
-  client: KubeClient,
-  manifests: readonly KubeObject[],
-  signal: AbortSignal,
-): Promise<KubeObject[]> {
+export function superfluousOf(manifests: readonly KubeObject[], live: LiveObjects): KubeObject[] {
   const wanted = new Set(manifests.map(identityOf));
-  const kinds = manifests.filter(({ kind = "" }) => !WITH_CONTENT.includes(kind));
-  const live = await objectsOf(client, kinds, signal);
   return [...live.values()]
     .flatMap((objects) => [...(objects?.values() ?? [])])
     .filter((object) => {
       const { [Labels.appManagedBy]: manager, [Labels.appVersion]: version } = object.metadata?.labels ?? {};
       const isOurs = manager === InstallNames.manager && version !== undefined;
-      return isOurs && !wanted.has(identityOf(object));
+      return isOurs && !WITH_CONTENT.includes(object.kind ?? "") && !wanted.has(identityOf(object));
     });
 }
 
 /** With them would go what is in them. */
-const WITH_CONTENT = ["CustomResourceDefinition", "Namespace"];
+const WITH_CONTENT = ["Namespace"];
 
-/** The live objects of the manifests' kinds, by kind and namespace and then by key: one request for each kind and namespace. */
-async function objectsOf(
+/** The live objects of the manifests' kinds, but for those left out of every comparison: one request for each kind and namespace. */
+export async function liveObjects(
   client: KubeClient,
   manifests: readonly KubeObject[],
   signal: AbortSignal,
-): Promise<Map<string, Map<string, KubeObject> | undefined>> {
+): Promise<LiveObjects> {
   const scopes = new Map<string, { type: ResourceType; namespace?: string }>();
-  for (const manifest of manifests) {
+  for (const manifest of manifests.filter(isCompared)) {
     const type = resourceTypeOf(manifest);
     const namespace = manifest.metadata?.namespace;
     scopes.set(scopeOf(type, namespace), { type, namespace });
@@ -80,6 +69,10 @@ async function objectsOf(
     return [scope, list && new Map(list.items.map((object) => [keyOf(object), object]))] as const;
   });
   return new Map(await Promise.all(found));
+}
+
+function isCompared({ kind = "" }: KubeObject): boolean {
+  return !LEFT_OUT.includes(kind);
 }
 
 function scopeOf(type: ResourceType, namespace = ""): string {

@@ -2,7 +2,7 @@ import { VERSION } from "../../version.js";
 import { known, type CallContext, type UnknowableProperties } from "../../framework/index.js";
 import { describeManifest } from "../../../agent/install/kinds.js";
 import { agentManifests } from "../../../agent/install/manifests.js";
-import { installationDrift, superfluousObjects } from "./drift.js";
+import { driftOf, liveObjects, superfluousOf } from "./drift.js";
 import { findInstallation } from "./existing.js";
 import { installInputs } from "./install-inputs.js";
 import { resolveRanges } from "./resolve.js";
@@ -29,12 +29,10 @@ export async function foreseeUpgrade(
   if (!present?.version || present.version === VERSION) return;
   const resolved = await resolveRanges(client, all, outputs, context.signal);
   // All objects bear the version's label: that alone makes none another.
-  const wanted = { ...installInputs(all, resolved), version: present.version };
-  const [changed, former] = await Promise.all([
-    installationDrift(client, wanted, context.signal),
-    superfluousObjects(client, agentManifests(wanted), context.signal),
-  ]);
-  const changes = [...changed, ...former.map((object) => `${describeManifest(object)} goes`)];
+  const wanted = agentManifests({ ...installInputs(all, resolved), version: present.version });
+  const live = await liveObjects(client, wanted, context.signal);
+  const former = superfluousOf(wanted, live).map((object) => `${describeManifest(object)} goes`);
+  const changes = [...driftOf(wanted, live), ...former];
   const named = changes.slice(0, NAMED).map((line) => `\n  ${line}`);
   const more = changes.length > NAMED ? `\n  and ${changes.length - NAMED} more` : "";
   context.log(

@@ -11,7 +11,7 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import type { KubeObject } from "../../../agent/runtime/resource-type.js";
 import { applyManifests, identityOf } from "./apply.js";
-import { superfluousObjects } from "./drift.js";
+import { liveObjects, superfluousOf } from "./drift.js";
 import { forEachParallel } from "./parallel.js";
 import { holdsData } from "./storage-namespace.js";
 import { waitUntilReady } from "./ready.js";
@@ -30,7 +30,10 @@ export async function install(context: WaitContext, inputs: InstallInputs, befor
   await applyManifests(context, manifests);
   if (before.inputs) await prune(context, agentManifests(before.inputs), manifests);
   const isOther = before.version !== undefined && before.version !== inputs.version;
-  if (isOther) await remove(context, await superfluousObjects(context.client, manifests, context.signal));
+  if (isOther) {
+    const live = await liveObjects(context.client, manifests, context.signal);
+    await remove(context, superfluousOf(manifests, live));
+  }
   await waitUntilReady(context, inputs.namespace, {
     networking: inputs.networkingEnabled,
     proxy: hasProxy(inputs),

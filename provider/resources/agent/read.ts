@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import { NetworkResource, NetworkType, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
 import { Labels } from "../../../agent/api/labels.js";
+import { agentManifests } from "../../../agent/install/manifests.js";
 import { InstallNames } from "../../../agent/install/names.js";
 import { Names } from "../../../agent/api/names.js";
 import {
@@ -16,7 +17,7 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import type { ReadResult } from "../../framework/index.js";
 import type { Installation } from "./existing.js";
-import { installationDrift } from "./drift.js";
+import { driftOf, liveObjects } from "./drift.js";
 import { allocatedRanges } from "./install.js";
 import { installInputs } from "./install-inputs.js";
 import { shownAddress } from "./resolve.js";
@@ -76,9 +77,14 @@ export async function readInstallation(
         signal,
       ),
       // Another version installs other objects: the upgrade itself brings them.
-      drift: isComparable ? await installationDrift(client, asInstalled(inputs, live, outputs), signal) : [],
+      drift: isComparable ? await driftFrom(client, asInstalled(inputs, live, outputs), signal) : [],
     },
   };
+}
+
+async function driftFrom(client: KubeClient, installed: InstallInputs, signal: AbortSignal): Promise<string[]> {
+  const manifests = agentManifests(installed);
+  return driftOf(manifests, await liveObjects(client, manifests, signal));
 }
 
 /** The installation that the inputs ask for now: what shows as an input of its own is no drift beside. */
