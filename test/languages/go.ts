@@ -1,7 +1,7 @@
 import { cp } from "node:fs/promises";
 import path from "node:path";
 import { goEnvironment } from "../clusters/components/build.js";
-import { which } from "../clusters/support/packages.js";
+import { requireGo } from "../clusters/support/go.js";
 import type { LanguageCheck } from "./index.js";
 import { writeSchemaExamples } from "./schema-examples.js";
 import { example, REPOSITORY, runTool, sdk } from "./toolchain.js";
@@ -35,9 +35,7 @@ export async function buildGoExample(name: string, output: string): Promise<void
 }
 
 function goProgram(): string {
-  const go = which("go", ["/usr/local/go/bin"]);
-  if (!go) throw new Error("The Go SDK is compiled with Go: install Go 1.24 or later (https://go.dev/dl/)");
-  return go;
+  return requireGo("the Go SDK is compiled with Go", "1.24");
 }
 
 function options(cwd: string): { cwd: string; env: NodeJS.ProcessEnv } {

@@ -3,8 +3,8 @@ import os from "node:os";
 import { basename, join } from "node:path";
 import { run } from "../support/exec.js";
 import { cacheFolder } from "../support/files.js";
+import { requireGo } from "../support/go.js";
 import { withLock } from "../support/lock.js";
-import { which } from "../support/packages.js";
 import { KUBERNETES, KUBERNETES_PROGRAMS, type Component } from "./catalog.js";
 import { GO_SUM, pinnedVersion, pinnedVersions } from "./versions.js";
 
@@ -16,13 +16,8 @@ import { GO_SUM, pinnedVersion, pinnedVersions } from "./versions.js";
  * common build graph the highest version of a shared dependency would win, with which not every component compiles.
  */
 export async function build(component: Component, program: string, version: string, folder: string): Promise<void> {
-  const go = which("go", ["/usr/local/go/bin"]);
-  if (!go) {
-    throw new Error(
-      `${program} ${version} can neither be downloaded nor built here: install Go 1.26 or later (https://go.dev/dl/), ` +
-        `or put the program into ${folder}`,
-    );
-  }
+  const why = `${program} ${version} can neither be downloaded nor built here, nor was it put into ${folder}`;
+  const go = requireGo(why, "1.26");
   const module = moduleOf(component.programs[program] ?? "");
   const moduleVersion = module === component.module ? version : pinnedVersion(module);
   const source = await prepareModule(go, module, moduleVersion, component.sharesKubernetesDependencies);
