@@ -47,8 +47,11 @@ export class PulumiStack {
     return this.pulumi(["config", "set", key, value, ...this.stackArgs()]);
   }
 
-  up(options: ExecOptions = {}): Promise<ExecResult> {
-    return this.pulumi(["up", "--yes", "--skip-preview", ...this.stackArgs()], { timeoutMs: 300_000, ...options });
+  up(options: ExecOptions = {}, flags: readonly string[] = []): Promise<ExecResult> {
+    return this.pulumi(["up", "--yes", "--skip-preview", ...this.stackArgs(), ...flags], {
+      timeoutMs: 300_000,
+      ...options,
+    });
   }
 
   /** Fails when anything would change, if `expectNoChanges`. */

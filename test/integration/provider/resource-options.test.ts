@@ -141,9 +141,7 @@ describe("resource options", function () {
       new Map([...(await lab.objects())].map(([name, identity]) => [name, identity.split(" ")[0]]));
     const before = await namesAndUids();
     const replaced = Object.entries(kinds).map(([name, { type }]) => `--replace=${urnOf("again", type, name)}`);
-    const { stdout } = await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "again", ...replaced], {
-      timeoutMs: 300_000,
-    });
+    const { stdout } = await stack.up({}, replaced);
     for (const [name, { type }] of Object.entries(kinds)) {
       expect(stdout).to.match(
         new RegExp(`${type} \\(${name}\\):\\s+warning: .*nothing is deleted. To have it deleted`),
@@ -153,7 +151,7 @@ describe("resource options", function () {
     for (const [name, uid] of before) expect(now.get(name), name).to.equal(uid);
     await stack.refresh({ expectNoChanges: true });
     const target = ["--target-replace", urnOf("again", "Authentication", "auth")];
-    await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "again", ...target], { timeoutMs: 300_000 });
+    await stack.up({}, target);
     expect((await namesAndUids()).get("provider Tenant liqo-tenant-consumer/consumer")).to.equal(
       before.get("provider Tenant liqo-tenant-consumer/consumer"),
     );
@@ -177,9 +175,7 @@ describe("resource options", function () {
       const stack = await made("lone", { agent: { type: "Agent", properties } });
       const before = await workloads();
       const replaced = ["--replace", urnOf("lone", "Agent", "agent")];
-      const { stdout } = await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "lone", ...replaced], {
-        timeoutMs: 120_000,
-      });
+      const { stdout } = await stack.up({ timeoutMs: 120_000 }, replaced);
       expect(stdout).to.match(/Agent \(agent\):\s+warning: .*nothing is deleted. To have it deleted/);
       expect(await workloads()).to.deep.equal(before);
       await stack.refresh({ expectNoChanges: true });
@@ -196,7 +192,7 @@ describe("resource options", function () {
     const stack = await made("anew", { auth: authentication({}, { deleteBeforeReplace: true }) });
     const uid = (await tenant())?.metadata.uid;
     const replace = ["--replace", urnOf("anew", "Authentication", "auth")];
-    await stack.pulumi(["up", "--yes", "--skip-preview", "--stack", "anew", ...replace], { timeoutMs: 300_000 });
+    await stack.up({}, replace);
     expect((await tenant())?.metadata.uid)
       .to.be.a("string")
       .and.not.equal(uid);
