@@ -64,7 +64,9 @@ async function benchMany({ native, virtual }: Places, count: number, rounds: num
   const names = Array.from({ length: count }, (_, i) => `many-${i}`);
   const lives = { native: [] as Life[], virtual: [] as Life[] };
   for (let round = 0; round < rounds; round++) {
+    console.log(`pods: ${count} on the provider itself`);
     lives.native.push(await lifeOf(native, virtual.lab, names));
+    console.log(`pods: ${count} through the virtual node`);
     lives.virtual.push(await lifeOf(virtual, virtual.lab, names));
   }
   const [before, after] = [middleLife(lives.native), middleLife(lives.virtual)];

@@ -18,8 +18,9 @@ import {
   SecretResource,
 } from "../../agent/runtime/index.js";
 import { downClusters, ensureTool } from "../clusters/index.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
-import { REPOSITORY, prepareLab, type Lab, type LabCluster } from "../support/lab.js";
+import { REPOSITORY, type Lab, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
@@ -52,7 +53,7 @@ describe("peering between two owners who share one secret stack output", functio
 
   before(async function () {
     this.timeout(10 * 60_000);
-    const lab = await prepareLab(CLUSTERS);
+    const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     initial = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
     ownersProvider = stackOf(lab, "owners-provider", { kubeconfig: provider.cluster.kubeconfigPath });

@@ -13,7 +13,8 @@ import { downClusters } from "../clusters/index.js";
 import { until } from "../clusters/support/wait.js";
 import { offload, peerings } from "../soak/environment.js";
 import { soak } from "../soak/soak.js";
-import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { prepareAuditedLab } from "../support/audit.js";
+import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { writeProgram } from "../support/program.js";
 import type { PulumiStack } from "../support/pulumi.js";
@@ -45,7 +46,7 @@ describe("an application over three clusters", function () {
 
   before(async function () {
     this.timeout(25 * 60_000);
-    const lab = await prepareLab([CONSUMER, EAST, WEST]);
+    const lab = await prepareAuditedLab([CONSUMER, EAST, WEST]);
     [consumer, east, west] = lab.clusters as [LabCluster, LabCluster, LabCluster];
     await Promise.all([volumes.serve(east), volumes.serve(west)]);
     const resources = peerings(lab, consumer, [east, west]);

@@ -26,9 +26,10 @@ import {
   findCondition,
 } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { installAgent } from "../support/agent.js";
 import { exec } from "../support/exec.js";
-import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import { probe, serverContainer } from "../support/probe.js";
 import { waitFor } from "../support/wait.js";
 import { deployWeb, isReady } from "../support/workload.js";
@@ -67,7 +68,7 @@ describe("peering by documented manifests alone", function () {
 
   before(async function () {
     this.timeout(15 * 60_000);
-    const lab = await prepareLab(CLUSTERS);
+    const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider, twin] = lab.clusters as [LabCluster, LabCluster, LabCluster];
     await Promise.all(
       lab.clusters.map(async (cluster, index) => {

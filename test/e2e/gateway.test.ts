@@ -28,8 +28,9 @@ import {
   type ResourceType,
 } from "../../agent/runtime/index.js";
 import { downClusters, loadImage } from "../clusters/index.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
-import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { WEB_PORT, isReady, localPod, waitForPods } from "../support/workload.js";
@@ -71,7 +72,7 @@ describe("the gateways of a link", function () {
 
   before(async function () {
     this.timeout(15 * 60_000);
-    const lab = await prepareLab(CLUSTERS);
+    const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     stack = new PulumiStack({
       project: path.join(REPOSITORY, "test/e2e/projects/gateway"),

@@ -18,8 +18,9 @@ import {
   findCondition,
 } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
-import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
@@ -60,7 +61,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
 
   before(async function () {
     this.timeout(10 * 60_000);
-    const lab = await prepareLab(CLUSTERS);
+    const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     initial = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
     await consumer.client.apply(NamespaceResource, { metadata: { name: NAMESPACE } }, { fieldManager: "test" });

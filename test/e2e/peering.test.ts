@@ -10,9 +10,10 @@ import { downClusters } from "../clusters/index.js";
 import { showPeering, showTraffic } from "../demo/checks.js";
 import { NAMESPACE, demoStack, type Demo } from "../demo/environment.js";
 import { Steps } from "../demo/steps.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { changesTold, type LogLine } from "../support/agent-logs.js";
 import { interrupt } from "../support/interrupt.js";
-import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { runCommand } from "../support/terminal.js";
@@ -43,7 +44,7 @@ describe("peering two clusters with the quick start", function () {
 
   before(async function () {
     this.timeout(25 * 60_000);
-    const lab = await prepareLab(CLUSTERS);
+    const lab = await prepareAuditedLab(CLUSTERS);
     const [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     stack = demoStack(lab, consumer, provider, { stack: "e2e", stateFolder });
     demo = { lab, consumer, provider, stack };

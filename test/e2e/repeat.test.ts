@@ -9,10 +9,11 @@ import { buildAgentImage } from "../../agent/image/build.js";
 import { NamespaceResource, NodeResource, PodResource } from "../../agent/runtime/index.js";
 import { VERSION } from "../../provider/version.js";
 import { downClusters, loadImage } from "../clusters/index.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { installAgent } from "../support/agent.js";
 import type { ExecOptions } from "../support/exec.js";
 import { interrupt } from "../support/interrupt.js";
-import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
+import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import { compareListings, listEverything } from "../support/listing.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
@@ -87,7 +88,7 @@ describe(`peering and unpeering ${CYCLES} times in a row`, function () {
 
   before(async function () {
     this.timeout(10 * 60_000);
-    const lab = await prepareLab(CLUSTERS);
+    const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     const ranges = { podCIDRs: ["10.200.0.0/16"], serviceCIDR: "10.90.0.0/16" };
     await Promise.all([

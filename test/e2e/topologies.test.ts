@@ -23,9 +23,10 @@ import {
 } from "../../agent/runtime/index.js";
 import { downClusters, type ClusterSpec } from "../clusters/index.js";
 import { until } from "../clusters/support/wait.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
 import { GatewayNetwork } from "../support/gateway-network.js";
-import { prepareLab, type Lab, type LabCluster } from "../support/lab.js";
+import type { Lab, LabCluster } from "../support/lab.js";
 import { compareListings } from "../support/listing.js";
 import { nodeState } from "../support/node-state.js";
 import { OutsideHost } from "../support/outside-host.js";
@@ -95,7 +96,7 @@ describe("topologies, CNIs and Service implementations", function () {
 
     before("clusters, agents, and one peering in both directions", async function () {
       this.timeout(25 * 60_000);
-      lab = await prepareLab([HUB, WIDE]);
+      lab = await prepareAuditedLab([HUB, WIDE]);
       [hub, wide] = lab.clusters as [LabCluster, LabCluster];
       await Promise.all([localPods(hub), localPods(wide)]);
       [hubPods, widePods] = await Promise.all([readyPods(hub, "default", 2), readyPods(wide, "default", 3)]);
@@ -274,7 +275,7 @@ describe("topologies, CNIs and Service implementations", function () {
 
     before("clusters, agents, and the hub's two peerings", async function () {
       this.timeout(25 * 60_000);
-      lab = await prepareLab([HUB, LEAF_A, LEAF_B]);
+      lab = await prepareAuditedLab([HUB, LEAF_A, LEAF_B]);
       [hub, a, b] = lab.clusters as [LabCluster, LabCluster, LabCluster];
       // As where clusters share a network for Services.
       const [first] = hub.cluster.nodes;

@@ -30,13 +30,14 @@ import { until } from "../clusters/support/wait.js";
 import { NAMESPACE, demoStack } from "../demo/environment.js";
 import { StatefulSetResource } from "../soak/changes.js";
 import { cutOff } from "../soak/faults.js";
+import { prepareAuditedLab } from "../support/audit.js";
 import { NO_TOKEN, askingPod, showPods } from "../support/api-access.js";
 import { attachAndTell } from "../support/attach.js";
 import { agentProcesses } from "../support/agent-processes.js";
 import { inTerminal } from "../support/in-terminal.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
-import { prepareLab, type LabCluster } from "../support/lab.js";
+import type { LabCluster } from "../support/lab.js";
 import type { PulumiStack } from "../support/pulumi.js";
 import { isReady, waitForPods } from "../support/workload.js";
 
@@ -73,7 +74,7 @@ describe("pods on a virtual node", function () {
 
   before(async function () {
     this.timeout(25 * 60_000);
-    const lab = await prepareLab(CLUSTERS);
+    const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     stack = demoStack(lab, consumer, provider, { stack: "vnode", stateFolder });
     await ensureNamespace(consumer.client, NAMESPACE);

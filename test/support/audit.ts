@@ -1,6 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import type { ClusterSpec } from "../clusters/index.js";
+import { prepareLab, type Lab } from "./lab.js";
 
 /** In the environment: Node loads some test files as modules of the one kind and some of the other, each with a copy of this one. */
 const FOLDER = "PULUMI_LIQO_AUDIT_FOLDER";
@@ -12,6 +14,11 @@ export function auditFolder(): string {
   const made = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-audit-"));
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return (process.env[FOLDER] = made);
+}
+
+/** A lab whose API servers write down who asked for what, which is no small part of their work: for tests that nobody times. */
+export function prepareAuditedLab(specs: readonly ClusterSpec[]): Promise<Lab> {
+  return prepareLab(specs, { auditFolder: auditFolder() });
 }
 
 /** Clusters that have been told of in this run. */

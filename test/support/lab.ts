@@ -12,9 +12,8 @@ import {
   upClusters,
   type Cluster,
   type ClusterSpec,
-  type Progress,
 } from "../clusters/index.js";
-import { auditFolder } from "./audit.js";
+import type { UpOptions } from "../clusters/backend.js";
 import { exec, type ExecOptions } from "./exec.js";
 
 export const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
@@ -36,13 +35,13 @@ export interface Lab {
 }
 
 /** Builds what must be built, brings the clusters up and loads the images. All of it is cached: a second call is quick. */
-export async function prepareLab(specs: readonly ClusterSpec[], progress?: Progress): Promise<Lab> {
+export async function prepareLab(specs: readonly ClusterSpec[], options: UpOptions = {}): Promise<Lab> {
   const pulumiBin = await pulumiFolder();
-  const clusters = await upClusters(specs, { progress, auditFolder: auditFolder() });
+  const clusters = await upClusters(specs, options);
   await buildProvider();
   const image = await buildAgentImage();
-  await loadImage(image.archive, clusters, { progress });
-  await loadImage(TEST_TOOLS_IMAGE, clusters, { progress });
+  await loadImage(image.archive, clusters);
+  await loadImage(TEST_TOOLS_IMAGE, clusters);
   return { clusters: await Promise.all(clusters.map(openCluster)), agentImage: image.ref, pulumiBin };
 }
 
