@@ -8,6 +8,12 @@ import { agentProcesses } from "../support/agent-processes.js";
 import { exec } from "../support/exec.js";
 import type { LabCluster } from "../support/lab.js";
 
+/**
+ * All that a crash of the machine would end. If the API server alone ended again and again, Kubernetes' own controllers would lose sight of pods for a while each
+ * time: a ReplicaSet whose pod came and went meanwhile waits for it from then on, and makes no other until somebody touches it.
+ */
+const CONTROL_PLANE = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+
 /** Of nftables, while a fault has it there. */
 const TABLE = "soak";
 export const API_PORT = 6443;
@@ -43,9 +49,9 @@ export function faultsBetween(consumer: SoakCluster, provider: SoakCluster): Fau
     cut("no way at all to", ""),
     cut("link down to", "meta l4proto udp"),
     cut("API server out of reach of", `tcp dport ${API_PORT}`),
-    killProgram(provider, "kube-apiserver"),
-    killProgram(consumer, "kube-apiserver"),
-    killProgram(provider, `kubelet-${provider.lab.cluster.nodes[0]?.name ?? ""}`),
+    killPrograms(provider, "control plane", CONTROL_PLANE),
+    killPrograms(consumer, "control plane", CONTROL_PLANE),
+    killPrograms(provider, "kubelet", [`kubelet-${provider.lab.cluster.nodes[0]?.name ?? ""}`]),
   ];
 }
 
@@ -70,12 +76,12 @@ async function deletePod(lab: LabCluster, name: string, namespace?: string): Pro
   await lab.client.delete(PodResource, { name, namespace }, { gracePeriodSeconds: 0 });
 }
 
-function killProgram({ lab, spec }: SoakCluster, program: string): Fault {
+function killPrograms({ lab, spec }: SoakCluster, what: string, programs: readonly string[]): Fault {
   return {
-    name: `${program} of ${lab.cluster.name} killed`,
+    name: `${what} of ${lab.cluster.name} killed`,
     endsProcesses: true,
     happen: async (milliseconds) => {
-      endProgram(lab.cluster.name, program);
+      for (const program of programs) endProgram(lab.cluster.name, program);
       await delay(milliseconds);
       await upClusters([spec], { progress: silent });
     },
