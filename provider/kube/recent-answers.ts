@@ -1,3 +1,4 @@
+import { aborted } from "../../agent/runtime/backoff.js";
 import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { KubeTransport } from "../../agent/runtime/kube-transport.js";
 
@@ -48,11 +49,7 @@ export class RecentAnswers<T> {
 }
 
 /** The others go on waiting when one of them gives up. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const giveUp = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", giveUp, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
-  });
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return Promise.race([promise, aborted(signal).then(() => Promise.reject(signal.reason as Error))]);
 }

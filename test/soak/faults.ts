@@ -9,8 +9,8 @@ import { exec } from "../support/exec.js";
 import type { LabCluster } from "../support/lab.js";
 
 /**
- * All that a crash of the machine would end. If the API server alone ended again and again, Kubernetes' own controllers would lose sight of pods for a while each
- * time: a ReplicaSet whose pod came and went meanwhile waits for it from then on, and makes no other until somebody touches it.
+ * All that a crash of the machine would end. After an API server alone had ended again and again, Kubernetes' own controllers were seen to make no pods for some
+ * ReplicaSets any more, for as long as it was looked at: presumably they wait for a pod that came and went while they saw nothing.
  */
 const CONTROL_PLANE = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 

@@ -19,7 +19,7 @@ import {
   type Progress,
 } from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
-import { findTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
+import { findTenantNamespaces, MANAGER, namesOf } from "../tenant-namespace/index.js";
 import type { ResourceSliceInputs } from "./schema.js";
 import { judgeCondition, judgeGrant, judgeNode, judgeVirtualNode, sliceManifest } from "./slice.js";
 
@@ -33,15 +33,12 @@ export interface Negotiated {
 }
 
 /** Both tenant namespaces. @throws Error when one is missing: an Authentication makes them */
-export async function tenantNamespacesOf(pair: Pair, signal: AbortSignal): Promise<Negotiated["namespaces"]> {
-  const [consumer, provider] = await Promise.all([
-    findTenantNamespace(pair.consumer.client, pair.provider.clusterId, signal),
-    findTenantNamespace(pair.provider.client, pair.consumer.clusterId, signal),
-  ]);
-  if (consumer?.metadata?.name && provider?.metadata?.name) {
-    return { consumer: consumer.metadata.name, provider: provider.metadata.name };
-  }
-  const [side, remote] = consumer ? (["provider", pair.consumer] as const) : (["consumer", pair.provider] as const);
+async function tenantNamespacesOf(pair: Pair, signal: AbortSignal): Promise<Negotiated["namespaces"]> {
+  const namespaces = namesOf(await findTenantNamespaces(pair, signal));
+  if (namespaces.consumer && namespaces.provider) return namespaces;
+  const [side, remote] = namespaces.consumer
+    ? (["provider", pair.consumer] as const)
+    : (["consumer", pair.provider] as const);
   throw new Error(
     `${side}: there is no tenant namespace for cluster ${remote.clusterId}: authenticate first, by an Authentication that this ResourceSlice depends on`,
   );
