@@ -18,7 +18,7 @@ export interface Growth {
 /** A process that was there at the last look, and is no more. */
 export interface Gone {
   lab: LabCluster;
-  role: string;
+  podUid: string;
   name: string;
   firstAt: number;
   lastAt: number;
@@ -40,10 +40,10 @@ export class MemoryWatch {
     const now = Date.now();
     const alive = new Set<number>();
     for (const lab of this.clusters) {
-      for (const { pid, role, residentKiB } of await agentProcesses(lab)) {
+      for (const { pid, role, residentKiB, podUid } of await agentProcesses(lab)) {
         alive.add(pid);
         const name = `${lab.cluster.name} ${role} (process ${pid})`;
-        const one = this.seen.get(pid) ?? { lab, role, name, firstAt: now, lastAt: now, samples: [] };
+        const one = this.seen.get(pid) ?? { lab, podUid, name, firstAt: now, lastAt: now, samples: [] };
         one.lastAt = now;
         one.samples.push(residentKiB / 1024);
         this.seen.set(pid, one);

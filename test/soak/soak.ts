@@ -9,7 +9,7 @@ import { CHANGES, deploySteady } from "./changes.js";
 import { DuplicateWatch } from "./duplicate-watch.js";
 import type { Fault, SoakCluster } from "./faults.js";
 import { faultsBetween, revive } from "./faults.js";
-import { MemoryWatch, type Growth } from "./memory-watch.js";
+import { MemoryWatch, type Gone, type Growth } from "./memory-watch.js";
 import { Random } from "./random.js";
 
 const MAX_CHANGE_PAUSE_MS = 1_500;
@@ -71,7 +71,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   const [changes, faults, ended] = await Promise.all([
     change(client, new Random(random.integer(0, 2 ** 31)), end, options),
     goWrong(faultsBetween(consumer, provider), new Random(random.integer(0, 2 ** 31)), end, options),
-    watchProcesses(memory, end, lastingFrom(end, options.milliseconds) + PARTING_MS),
+    watchProcesses(memory, end, lastingFrom(end, options.milliseconds) + PARTING_MS, options.log),
   ]);
   options.log("the end: waiting until all has settled");
   for (const cluster of [consumer, provider]) await revive(cluster);
@@ -136,18 +136,29 @@ function lastingFrom(end: number, duration: number): number {
   return duration > 2 * LASTING_MS - 60_000 ? end - LASTING_MS : Infinity;
 }
 
-/** Returns which processes have ended after `lasting`, and why. */
-async function watchProcesses(memory: MemoryWatch, end: number, lasting: number): Promise<string[]> {
-  const ended: string[] = [];
+/** Tells of every process that has ended by itself, and returns those that did after `lasting`: until then a fault may have been the reason. */
+async function watchProcesses(
+  memory: MemoryWatch,
+  end: number,
+  lasting: number,
+  log: (line: string) => void,
+): Promise<string[]> {
+  const ended: Promise<string[]>[] = [];
+  const tell = async (gone: Gone, isLasting: boolean): Promise<string[]> => {
+    const words = await lastWords(gone);
+    const line = `${gone.name} ended by itself: ${words ?? "its pod has gone as well"}`;
+    // With their pods those go that a fault has killed.
+    if (words !== undefined) log(line);
+    return isLasting ? [line] : [];
+  };
   while (Date.now() < end) {
-    const gone = await memory.sample();
-    if (Date.now() > lasting)
-      for (const { lab, role, name, firstAt, lastAt } of gone)
-        // Probes run programs of the agent, too, for a moment.
-        if (lastAt - firstAt > 3 * SAMPLE_MS) ended.push(`${name} ended by itself: ${await lastWords(lab, role)}`);
+    const isLasting = Date.now() > lasting;
+    // Probes run programs of the agent, too, for a moment.
+    const gone = (await memory.sample()).filter(({ firstAt, lastAt }) => lastAt - firstAt > 3 * SAMPLE_MS);
+    ended.push(...gone.map((one) => tell(one, isLasting)));
     await delay(Math.min(SAMPLE_MS, Math.max(1, end - Date.now())));
   }
-  return ended;
+  return (await Promise.all(ended)).flat();
 }
 
 /** Waits until the clusters agree, for at most five minutes. @throws Error with what they do not agree on */

@@ -7,6 +7,8 @@ export interface AgentProcess {
   /** controller, gateway, fabric, proxy, virtual-node. */
   role: string;
   residentKiB: number;
+  /** Of the pod that it is in; "" where its control group does not tell. */
+  podUid: string;
 }
 
 /** A cluster's agent processes: those whose command line is "node …agent.cjs ROLE" in its nodes' control groups. */
@@ -22,8 +24,9 @@ async function agentProcess(pid: string, nodes: string[]): Promise<AgentProcess 
   if (!role) return undefined;
   const groups = (await text(`/proc/${pid}/cgroup`)).split(/[/\n]/);
   if (!nodes.some((node) => groups.includes(`plq-${node}`))) return undefined;
+  const podUid = groups.flatMap((group) => /^pod([0-9a-f-]{36})$/.exec(group)?.[1] ?? [])[0] ?? "";
   const residentKiB = Number(/VmRSS:\s+(\d+)/.exec(await text(`/proc/${pid}/status`))?.[1] ?? 0);
-  return { pid: Number(pid), role, residentKiB };
+  return { pid: Number(pid), role, residentKiB, podUid };
 }
 
 /** Empty for what has gone meanwhile. */
