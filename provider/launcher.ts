@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { setFlagsFromString } from "node:v8";
 import vm from "node:vm";
 import { keepHeapSmall } from "../agent/runtime/small-heap.js";
 
@@ -8,11 +9,19 @@ import { keepHeapSmall } from "../agent/runtime/small-heap.js";
 declare const BUNDLE_DIGEST: string;
 
 /**
+ * A command is over before code that V8 optimizes for speed pays for its making, in time and in memory: everything is compiled once, and simply. Without it a
+ * command over twenty new Peerings takes an eighth more of the processor and 14 MiB more.
+ */
+const COMPILED_ONCE = ["--no-opt", "--always-sparkplug"] as const;
+
+/**
  * The executable of the plugin. The engine starts plugins anew for every command, and most of that time goes into
  * compiling: the bundle is therefore run with the code that V8 kept from an earlier run of the same Node.js. A run
  * that finds none keeps its own when it ends in order; a folder that cannot be written to only costs the time.
  */
 function launch(): void {
+  // Before any code is kept or taken up: V8 compares its settings as well.
+  for (const flag of COMPILED_ONCE) setFlagsFromString(flag);
   const folder = __dirname;
   const filename = path.join(folder, "provider.cjs");
   const cacheFile = path.join(folder, `provider-${BUNDLE_DIGEST}-${process.version}-${process.arch}.cache`);

@@ -176,23 +176,34 @@ async function benchMemory(programs: Programs): Promise<Result[]> {
   ];
 }
 
-/** One new peering and many at once, turn by turn; of each the middle one counts. */
+/** One new peering and many at once, turn by turn; of each the middle one counts. Beside them what the engine alone takes for as many resources. */
 async function benchCreation(programs: Programs): Promise<Result[]> {
-  const counts = [1, COUNTS[1] ?? 1];
-  const seconds = new Map<number, number[]>(counts.map((count) => [count, []]));
+  const many = COUNTS[1] ?? 1;
+  const seconds = { one: [] as number[], many: [] as number[], fewEmpty: [] as number[], manyEmpty: [] as number[] };
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [count, all] of seconds) {
-      const stack = await programs.peerings(count);
-      all.push(await timed(() => stack.up({ timeoutMs: DEADLINE_MS })));
-      await stack.destroy({ timeoutMs: DEADLINE_MS });
-    }
+    seconds.one.push(await creation(await programs.peerings(1)));
+    seconds.many.push(await creation(await programs.peerings(many)));
+    seconds.fewEmpty.push(await creation(await programs.empty(RESOURCES_EACH)));
+    seconds.manyEmpty.push(await creation(await programs.empty(many * RESOURCES_EACH)));
   }
-  const [one = NaN, many = NaN] = counts.map((count) => median(seconds.get(count) ?? []));
+  const [one, all] = [median(seconds.one), median(seconds.many)];
   return [
     figure("pulumi up of one new peering", one, "s"),
-    figure(`pulumi up of ${counts[1]} new peerings`, many, "s"),
-    atMost(`pulumi up of ${counts[1]} new peerings, against one's`, many / one, "x", 3),
+    figure(`pulumi up of ${many} new peerings`, all, "s"),
+    atMost(`pulumi up of ${many} new peerings, against one's`, all / one, "x", 3),
+    figure(
+      `pulumi up of ${many * RESOURCES_EACH} empty resources, against that of ${RESOURCES_EACH}`,
+      median(seconds.manyEmpty) / median(seconds.fewEmpty),
+      "x",
+    ),
   ];
+}
+
+/** Seconds that the stack takes to be made; it is gone afterwards. */
+async function creation(stack: PulumiStack): Promise<number> {
+  const seconds = await timed(() => stack.up({ timeoutMs: DEADLINE_MS }));
+  await stack.destroy({ timeoutMs: DEADLINE_MS });
+  return seconds;
 }
 
 function total(counts: ReadonlyMap<string, number>): number {
