@@ -7,6 +7,7 @@ import {
   keyOf,
   KubeError,
   type KubeClient,
+  type KubeList,
   type KubeObject,
   type ListOptions,
   type ResourceType,
@@ -16,10 +17,12 @@ const WATCH_SECONDS = 300;
 const POLL_MS = 500;
 
 /** What to look at: one object, or those of a selector. */
-export interface Selected {
+export interface Selected<T extends KubeObject = KubeObject> {
   namespace?: string;
   name?: string;
   labelSelector?: string | Record<string, string>;
+  /** The one object, as a write has just returned it: it need not be asked for. */
+  written?: T;
 }
 
 /**
@@ -29,10 +32,11 @@ export interface Selected {
 export async function* snapshots<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
-  selected: Selected,
+  selected: Selected<T>,
   signal: AbortSignal,
 ): AsyncGenerator<T[], void> {
   const { namespace, labelSelector, name } = selected;
+  let { written } = selected;
   const selection = {
     namespace,
     labelSelector,
@@ -48,7 +52,9 @@ export async function* snapshots<T extends KubeObject>(
         await delay(POLL_MS, signal);
         continue;
       }
-      const list = await client.list(type, { ...selection, signal });
+      const list = written ? listOf(written) : await client.list(type, { ...selection, signal });
+      // Once only: when its version is no longer known, or may not be watched, the cluster is asked.
+      written = undefined;
       const objects = new Map(list.items.map((object) => [keyOf(object), object]));
       backoff.reset();
       yield [...objects.values()];
@@ -65,6 +71,10 @@ export async function* snapshots<T extends KubeObject>(
       else await delay(backoff.next(), signal);
     }
   }
+}
+
+function listOf<T extends KubeObject>(object: T): KubeList<T> {
+  return { metadata: { resourceVersion: object.metadata?.resourceVersion }, items: [object] };
 }
 
 class WatchForbidden extends Error {}

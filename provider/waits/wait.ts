@@ -19,6 +19,8 @@ export interface WaitRequest<T extends KubeObject, R> {
   /** One object; else all of the selector. */
   name?: string;
   labelSelector?: string | Record<string, string>;
+  /** The one object, as a write has just returned it. */
+  written?: T;
   /** What is waited for, as messages put it: "the gateway server's endpoint". */
   what: string;
   judge: (objects: T[]) => Verdict<R>;
@@ -47,9 +49,9 @@ export async function waitFor<T extends KubeObject, R>(progress: Progress, reque
   const timer = setTimeout(() => ended.abort(), Math.min(patience, 2 ** 31 - 1));
   const ticker = liveLine(progress, request.what);
   try {
-    const { client, type, namespace, labelSelector, name } = request;
+    const { client, type, namespace, labelSelector, name, written } = request;
     const signal = AbortSignal.any([progress.signal, ended.signal]);
-    for await (const objects of snapshots(client, type, { namespace, labelSelector, name }, signal)) {
+    for await (const objects of snapshots(client, type, { namespace, labelSelector, name, written }, signal)) {
       const verdict = request.judge(objects);
       if ("done" in verdict) return verdict.done;
       if ("failed" in verdict) throw new Refused(`cluster ${client.cluster}, ${request.what}: ${verdict.failed}`);

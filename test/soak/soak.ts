@@ -19,8 +19,11 @@ const MAX_FAULT_MS = 4_000;
 /** The last part of a long soak, in which no process ends, so that their memory can be compared with itself. */
 const LASTING_MS = 7 * 60_000;
 const SAMPLE_MS = 5_000;
-/** What the last fault that ends processes has ended may still be on its way out. */
-const PARTING_MS = 20_000;
+/**
+ * What the last fault that ends processes has ended may still be on its way out. A kubelet whose API server has ended again and again looks for it only every
+ * thirty to sixty seconds: until then it starts what was killed in pods that are deleted already, and nothing of their successors. Pods then have thirty seconds.
+ */
+const PARTING_MS = 100_000;
 /**
  * While the agent's webhook is away nobody makes pods of offloaded namespaces. Kubernetes' own controllers then wait twice as long after each try, and kubelets before
  * each new start of what was killed repeatedly: what has failed for two minutes may be tried again after almost three.

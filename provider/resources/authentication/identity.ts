@@ -58,6 +58,7 @@ export function waitForKubeconfig(progress: Progress, consumer: Party, identity:
     type: IdentityResource,
     namespace,
     name,
+    written: identity,
     what: `the kubeconfig of Identity ${namespace}/${name} in the consumer`,
     judge: ([current]) => {
       const secret = current?.status?.kubeconfigSecretRef?.name;

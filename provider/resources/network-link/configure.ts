@@ -31,6 +31,7 @@ export function waitUntilMapped(progress: Progress, end: LinkEnd, configuration:
     type: ConfigurationResource,
     namespace,
     name,
+    written: configuration,
     what: `the mapping of ${end.remoteId}'s ranges in the ${end.side}`,
     judge: ([current]) => judgeMapping(current, generation),
   });

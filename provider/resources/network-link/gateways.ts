@@ -83,6 +83,7 @@ export async function waitUntilRunning(
     type: RESOURCES[kind],
     namespace: end.namespace,
     name,
+    written: gateway,
     what: `the gateway ${kind} ${end.namespace}/${name}, made as its spec asks`,
     judge: ([current]) => judgeAccepted(current, generation),
     explain: (signal) => explainGateway(end, name, signal),
@@ -123,6 +124,7 @@ export async function waitForEndpoint(progress: Progress, end: LinkEnd, server: 
     type: GatewayServerResource,
     namespace: end.namespace,
     name,
+    written: server,
     what: `the endpoint of the gateway server ${end.namespace}/${name}`,
     judge: ([current]) => judgeNewEndpoint(current, server.metadata.generation ?? 0),
     explain: (signal) => explainGateway(end, name, signal),
@@ -215,6 +217,7 @@ function waitForKeys(progress: Progress, end: LinkEnd, kind: GatewayKind, gatewa
     type: RESOURCES[kind],
     namespace: end.namespace,
     name,
+    written: gateway,
     what: `the keys of the gateway ${kind} ${end.namespace}/${name}`,
     judge: ([current]) => {
       const { secretRef, publicKey } = current?.status ?? {};

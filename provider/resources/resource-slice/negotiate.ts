@@ -67,12 +67,14 @@ export async function negotiate(
   };
   const options = { fieldManager: MANAGER, signal: progress.signal };
   begun(namespaces);
-  await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
+  const applied = await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
   progress.status(`consumer: ResourceSlice ${name} ${present.own ? "up to date" : "created"}`);
   const slice = { client, type: ResourceSliceResource, namespace: namespaces.consumer, name };
   const explain = (signal: AbortSignal) => explainSlice(pair, namespaces, name, signal);
   const authenticated = await waitFor<ResourceSlice, ResourceSlice | undefined>(progress, {
     ...slice,
+    // One that was there tells what it was answered before.
+    written: present.own ? undefined : applied,
     what: `the provider's authentication of ResourceSlice ${name}`,
     judge: ([current]) => {
       const verdict = judgeCondition(current, "Authentication");

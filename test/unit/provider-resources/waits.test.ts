@@ -70,6 +70,30 @@ describe("waiting", () => {
     expect(await waitFor(progress(), request(clusterOf([undefined, "a", "b"]), "b"))).to.equal("b");
   });
 
+  it("begins with what a write has returned, and follows it from there", async () => {
+    const written = { metadata: { name: "x", namespace: "n", resourceVersion: "7" }, data: { value: "a" } };
+    const cluster = clusterOf(["b"]);
+    const versions: unknown[] = [];
+    const watch: KubeClient["watch"] = (type, options) => {
+      versions.push(options?.resourceVersion);
+      return cluster.watch(type, options);
+    };
+    const client = { cluster: "test", watch } as unknown as KubeClient;
+    expect(await waitFor(progress(), { ...request(client, "a"), written })).to.equal("a");
+    expect(versions).to.deep.equal([]);
+    expect(await waitFor(progress(), { ...request(client, "b"), written })).to.equal("b");
+    expect(versions).to.deep.equal(["7"]);
+  });
+
+  it("asks when a written object's version is no longer known", async () => {
+    const written = { metadata: { name: "x", namespace: "n", resourceVersion: "7" }, data: { value: "a" } };
+    const client = clusterOf(["b"]);
+    client.watch = () => {
+      throw new KubeError("too old", 410, "Expired", "test");
+    };
+    expect(await waitFor(progress(), { ...request(client, "b"), written })).to.equal("b");
+  });
+
   it("looks again and again where watching is not allowed", async () => {
     expect(await waitFor(progress(), request(clusterOf(["a", "b"], { watch: false }), "b"))).to.equal("b");
   });
