@@ -191,7 +191,13 @@ describe("topologies, CNIs and Service implementations", function () {
             { name: `${node.name} node port`, host: node.address, tcpPort: NODE_PORTS.tcp, udpPort: NODE_PORTS.udp },
             { name: `${node.name} load balancer`, host: lent },
           ];
-          expect(await probe({ netns: outside.netns }, targets)).to.deep.equal([]);
+          const source = { netns: outside.netns };
+          // Each node's kube-proxy learns of the Service by itself, a moment after it was made.
+          await until(`${node.name} to lead to the Service`, 20_000, async () => {
+            const failures = await probe(source, targets);
+            if (failures.length > 0) throw new Error(failures.join("; "));
+            return true;
+          });
         }
       }
     });
