@@ -21,7 +21,7 @@ export interface Selected<T extends KubeObject = KubeObject> {
   namespace?: string;
   name?: string;
   labelSelector?: string | Record<string, string>;
-  /** The one object, as a write has just returned it: it need not be asked for. */
+  /** The one object, as a write or a look has just returned it: it need not be asked for again. */
   written?: T;
 }
 

@@ -19,7 +19,7 @@ export interface WaitRequest<T extends KubeObject, R> {
   /** One object; else all of the selector. */
   name?: string;
   labelSelector?: string | Record<string, string>;
-  /** The one object, as a write has just returned it. */
+  /** The one object, as a write or a look has just returned it. */
   written?: T;
   /** What is waited for, as messages put it: "the gateway server's endpoint". */
   what: string;
