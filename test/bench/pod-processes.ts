@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
+import { podUidOf } from "../support/agent-processes.js";
 
 /** Of /proc/PID/stat and /proc/stat: hundredths of a second. */
 export const TICKS_PER_SECOND = 100;
@@ -19,8 +20,7 @@ export async function processesOfAll(podUids: readonly string[]): Promise<number
   const wanted = new Set(podUids);
   const all = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
   const groups = await Promise.all(all.map((pid) => text(`/proc/${pid}/cgroup`)));
-  const uidOf = (group = ""): string => /\/pod([0-9a-f-]{36})/.exec(group)?.[1] ?? "";
-  return all.filter((_, index) => wanted.has(uidOf(groups[index]))).map(Number);
+  return all.filter((_, index) => wanted.has(podUidOf(groups[index] ?? ""))).map(Number);
 }
 
 /** User and system time in seconds, also of children that have ended. */

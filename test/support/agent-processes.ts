@@ -22,11 +22,16 @@ export async function agentProcesses({ cluster }: LabCluster): Promise<AgentProc
 async function agentProcess(pid: string, nodes: string[]): Promise<AgentProcess | undefined> {
   const role = /agent\.cjs\0([a-z-]+)/.exec(await text(`/proc/${pid}/cmdline`))?.[1];
   if (!role) return undefined;
-  const groups = (await text(`/proc/${pid}/cgroup`)).split(/[/\n]/);
-  if (!nodes.some((node) => groups.includes(`plq-${node}`))) return undefined;
-  const podUid = groups.flatMap((group) => /^pod([0-9a-f-]{36})$/.exec(group)?.[1] ?? [])[0] ?? "";
+  const groups = await text(`/proc/${pid}/cgroup`);
+  const names = groups.split(/[/\n]/);
+  if (!nodes.some((node) => names.includes(`plq-${node}`))) return undefined;
   const residentKiB = Number(/VmRSS:\s+(\d+)/.exec(await text(`/proc/${pid}/status`))?.[1] ?? 0);
-  return { pid: Number(pid), role, residentKiB, podUid };
+  return { pid: Number(pid), role, residentKiB, podUid: podUidOf(groups) };
+}
+
+/** The UID of the pod that a process is in, by the text of its control groups; "" outside pods. */
+export function podUidOf(groups: string): string {
+  return /\/pod([0-9a-f-]{36})/.exec(groups)?.[1] ?? "";
 }
 
 /** Empty for what has gone meanwhile. */
