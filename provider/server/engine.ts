@@ -13,6 +13,9 @@ const SEVERITIES = {
 /** An engine that is gone must not hold a call up. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
+/** Status lines are for eyes: what changes faster costs a call of the engine each time and is seen by nobody. */
+const STATUS_INTERVAL_MS = 200;
+
 interface Line {
   severity: Severity;
   message: string;
@@ -20,11 +23,18 @@ interface Line {
   ephemeral: boolean;
 }
 
-/** Sends log and status lines to the engine, one at a time, in order. Of status lines that wait, only the newest per resource is sent. */
+/**
+ * Sends log and status lines to the engine. Log lines go at once, one after the other; of a resource's status lines the newest, in rounds, and none once its
+ * call has ended.
+ */
 export class EngineLog {
   private client?: InstanceType<typeof engineGrpc.EngineClient>;
-  private readonly waiting: Line[] = [];
+  private readonly lines: Line[] = [];
+  private readonly statuses = new Map<string, string>();
   private sending?: Promise<void>;
+  private round?: NodeJS.Timeout;
+  /** The status line on its way. */
+  private under?: { urn: string; arrived: Promise<void> };
 
   constructor(private address?: string) {}
 
@@ -41,34 +51,49 @@ export class EngineLog {
   }
 
   log(severity: Severity, message: string, urn: string): void {
-    this.push({ severity, message, urn, ephemeral: false });
+    if (!this.address) return;
+    this.lines.push({ severity, message, urn, ephemeral: false });
+    this.sending ??= this.sendLines().finally(() => (this.sending = undefined));
   }
 
   status(message: string, urn: string): void {
-    const older = this.waiting.findIndex((line) => line.ephemeral && line.urn === urn);
-    if (older >= 0) this.waiting.splice(older, 1);
-    this.push({ severity: "info", message, urn, ephemeral: true });
+    if (!this.address) return;
+    this.statuses.set(urn, message);
+    this.round ??= this.nextRound();
   }
 
-  /** Resolves once everything said so far has arrived (or was given up). */
-  async flush(): Promise<void> {
+  /** The call about this resource has ended: resolves once its lines have arrived or were given up. What is no longer so is not said. */
+  async end(urn: string): Promise<void> {
+    this.statuses.delete(urn);
+    if (this.under?.urn === urn) await this.under.arrived;
     while (this.sending) await this.sending;
   }
 
   close(): void {
+    clearTimeout(this.round);
+    this.statuses.clear();
     this.client?.close();
   }
 
-  private push(line: Line): void {
-    if (!this.address) return;
-    this.waiting.push(line);
-    this.sending ??= this.sendAll().finally(() => (this.sending = undefined));
+  private async sendLines(): Promise<void> {
+    for (let line = this.lines.shift(); line; line = this.lines.shift()) await this.send(line);
   }
 
-  private async sendAll(): Promise<void> {
-    // A turn of the loop, so that lines of one moment are joined.
-    await new Promise((resolve) => setImmediate(resolve));
-    for (let line = this.waiting.shift(); line; line = this.waiting.shift()) await this.send(line);
+  private nextRound(): NodeJS.Timeout {
+    return setTimeout(() => void this.sendStatuses(), STATUS_INTERVAL_MS).unref();
+  }
+
+  private async sendStatuses(): Promise<void> {
+    // Those that come meanwhile are of the next round.
+    for (const urn of [...this.statuses.keys()]) {
+      const message = this.statuses.get(urn);
+      if (message === undefined) continue;
+      this.statuses.delete(urn);
+      this.under = { urn, arrived: this.send({ severity: "info", message, urn, ephemeral: true }) };
+      await this.under.arrived;
+      this.under = undefined;
+    }
+    this.round = this.statuses.size > 0 ? this.nextRound() : undefined;
   }
 
   private send(line: Line): Promise<void> {

@@ -352,14 +352,15 @@ export class ProviderService {
     return call;
   }
 
-  /** Lines said during the call arrive before its answer. */
+  /** Lines said during the call arrive before its answer, or not at all. */
   private async answer<Response>(call: Call, work: () => Promise<Response>): Promise<Response> {
     try {
       return await this.calls.track(call, work);
     } catch (error) {
       throw toCallError(error, call.redaction.apply);
     } finally {
-      if (!call.signal.aborted) await this.options.engine.flush();
+      const said = this.options.engine.end(call.urn);
+      if (!call.signal.aborted) await said;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { credentials, Server, ServerCredentials, type MethodDefinition, type ServiceError } from "@grpc/grpc-js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
@@ -11,22 +12,33 @@ import { serve } from "../../../provider/server/serve.js";
 
 export const Methods = grpcService.ResourceProviderService;
 
+interface Line {
+  message: string;
+  urn: string;
+  ephemeral: boolean;
+}
+
 export interface FakeEngine {
   /** One call of a method of `Methods`. */
   call<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response>;
   /** What the plugin said, in order. */
-  lines: { message: string; urn: string; ephemeral: boolean }[];
+  lines: Line[];
+  /** Resolves with the first that the plugin says from now on. */
+  nextLine(): Promise<Line>;
   stop(): Promise<void>;
 }
 
 /** Serves a registry as the plugin does, with an engine that notes what it is told. */
 export async function startFakeEngine(registry: Registry): Promise<FakeEngine> {
-  const lines: FakeEngine["lines"] = [];
+  const lines: Line[] = [];
+  const heard = new EventEmitter<{ line: [Line] }>();
   const log = new Server();
   log.addService(engineGrpc.EngineService, {
     log: (call: { request: engine.LogRequest }, callback: (error: null, response: empty.Empty) => void) => {
       const { request } = call;
-      lines.push({ message: request.getMessage(), urn: request.getUrn(), ephemeral: request.getEphemeral() });
+      const line = { message: request.getMessage(), urn: request.getUrn(), ephemeral: request.getEphemeral() };
+      lines.push(line);
+      heard.emit("line", line);
       callback(null, new empty.Empty());
     },
   });
@@ -56,6 +68,7 @@ export async function startFakeEngine(registry: Registry): Promise<FakeEngine> {
         );
       }),
     lines,
+    nextLine: async () => ((await once(heard, "line")) as [Line])[0],
     stop: () => {
       client.close();
       plugin.stop();

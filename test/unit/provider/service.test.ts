@@ -18,6 +18,10 @@ import { Methods, partialFailure, startFakeEngine, toStruct, type FakeEngine } f
 const URN = "urn:pulumi:dev::p::liqo:index:Thing::it";
 const secretOf = (value: unknown) => ({ [SIGNATURE_KEY]: SECRET, value });
 
+/** What a slow resource waits for. */
+let release: () => void = () => undefined;
+let released: Promise<void> = Promise.resolve();
+
 /** A resource that does what its `behave` input says. */
 const thing = defineResource({
   token: "liqo:index:Thing",
@@ -36,6 +40,11 @@ const thing = defineResource({
     if (behave === "fail") throw new Error(`the password ${password} is wrong`);
     context.checkpoint("thing-1", { size: 1 });
     context.status("waiting for the other side");
+    if (behave === "slow") {
+      await released;
+      context.status("about to end");
+    }
+    if (behave === "warn") for (const line of ["first", "second"]) context.log("warning", line);
     if (behave === "half") throw new Error("the other side does not answer");
     if (behave === "stubborn") await new Promise(() => undefined);
     if (behave === "hang")
@@ -269,7 +278,31 @@ describe("the plugin's gRPC service", () => {
     expect(engine.lines).to.deep.equal([]);
   });
 
-  it("creates, with secrets marked and lines in order before the answer", async () => {
+  it("says log lines in order before the answer", async () => {
+    const before = engine.lines.length;
+    await create({ behave: "warn" });
+    const said = engine.lines.slice(before).filter(({ ephemeral }) => !ephemeral);
+    expect(said.map(({ message, urn }) => ({ message, urn }))).to.deep.equal([
+      { message: "first", urn: URN },
+      { message: "second", urn: URN },
+    ]);
+  });
+
+  it("says the newest status of what takes its time, and none of what has ended", async () => {
+    const before = engine.lines.length;
+    for (let round = 0; round < 2; round++) {
+      released = new Promise((resolve) => (release = resolve));
+      const heard = engine.nextLine();
+      const slow = create({ behave: "slow" });
+      await heard;
+      release();
+      await slow;
+    }
+    const line = { message: "waiting for the other side", urn: URN, ephemeral: true };
+    expect(engine.lines.slice(before)).to.deep.equal([line, line]);
+  });
+
+  it("creates, with secrets marked", async () => {
     const response = await create({ behave: "well", password: secretOf("hush-hush") });
     expect(response.getId()).to.equal("thing-1");
     expect(response.getProperties()?.toJavaScript()).to.deep.equal({
@@ -278,7 +311,6 @@ describe("the plugin's gRPC service", () => {
       size: 2,
       key: secretOf("the-key"),
     });
-    expect(engine.lines.at(-1)).to.deep.equal({ message: "waiting for the other side", urn: URN, ephemeral: true });
   });
 
   it("never answers with a secret or a stack", async () => {
