@@ -42,7 +42,8 @@ export interface ComponentDefinition<In extends Shape, Out extends Shape> {
   /**
    * Make the component with `new sdk.ComponentResource(token, name, {}, options)` and its children with
    * `new sdk.CustomResource("liqo:index:NetworkLink", …, { parent: component })`; end with component.registerOutputs(state).
-   * Values in `inputs` may be Outputs: defaults of the schema are filled in for absent top-level properties.
+   * Values in `inputs` may be Outputs. What was not given is absent, also where the schema has a default: children have their own, and each input that the
+   * engine need not carry makes its state smaller.
    */
   construct(
     sdk: ComponentSdk,

@@ -14,7 +14,6 @@ import * as settingsModule from "@pulumi/pulumi/runtime/settings.js";
 import * as stateModule from "@pulumi/pulumi/runtime/state.js";
 import type { AnyComponent, ComponentSdk } from "../framework/component.js";
 import { FailureList } from "../framework/failures.js";
-import { fieldsOf, unwrap } from "../framework/field-info.js";
 import { formatPath } from "../framework/property-path.js";
 import { validateProperties } from "../framework/validate.js";
 import { CallError } from "./errors.js";
@@ -65,8 +64,7 @@ async function run(
   engineAddress: string,
 ): Promise<proto.ConstructResponse> {
   await configureRuntime(request, engineAddress);
-  const inputs = withDefaults(component, readInputs(request));
-  const result = await component.construct(sdk, request.getName(), inputs, readOptions(request));
+  const result = await component.construct(sdk, request.getName(), readInputs(request), readOptions(request));
   const response = new proto.ConstructResponse();
   response.setUrn((await promiseOf(result.component.urn)) ?? "");
   await writeState(component.token, request.getName(), result.state, response);
@@ -158,17 +156,6 @@ function containsOutputs(value: unknown): boolean {
   if (resourceModule.Resource.isInstance(value)) return false;
   if (Array.isArray(value)) return value.some(containsOutputs);
   return typeof value === "object" && value !== null && Object.values(value).some(containsOutputs);
-}
-
-function withDefaults(
-  component: AnyComponent,
-  inputs: Record<string, pulumi.Input<unknown>>,
-): Record<string, pulumi.Input<unknown>> {
-  const result: Record<string, pulumi.Input<unknown>> = { ...inputs };
-  for (const [key, field] of Object.entries(fieldsOf(component.inputs))) {
-    result[key] ??= unwrap(field).defaultValue;
-  }
-  return result;
 }
 
 function readOptions(request: proto.ConstructRequest): pulumi.ComponentResourceOptions {

@@ -13,6 +13,8 @@ const SLICE_OUTPUTS = ["virtualNodeName", "acceptedResources"] as const;
 
 const TOKEN = "liqo:index:Peering";
 
+type Switch = "networkingDisabled" | "bidirectional" | "createResourceSlice";
+
 /**
  * Network, authentication and resources in one. Network and authentication happen side by side; a slice needs the identity only, and its node becomes
  * ready once the network is there, too.
@@ -121,9 +123,10 @@ function childrenOf(sdk: ComponentSdk, parent: pulumi.ComponentResource, name: s
   };
 }
 
-/** The amounts given apart and together. */
-function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<string, unknown>> {
+/** The amounts given apart and together; undefined when none are. */
+function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<string, unknown>> | undefined {
   const apart = pick(inputs, ["cpu", "memory", "pods"]);
+  if (inputs["resources"] === undefined && Object.keys(apart).length === 0) return undefined;
   return sdk.all([inputs["resources"], apart]).apply(([together, own]) => {
     const named = Object.entries(own as Record<string, unknown>).filter(([, amount]) => amount !== undefined);
     return { ...(together as Record<string, unknown> | undefined), ...Object.fromEntries(named) };
@@ -131,8 +134,8 @@ function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<stri
 }
 
 /** A switch that decides which children there are must be known when the program runs. */
-function isSet(sdk: ComponentSdk, inputs: Inputs, property: string): boolean {
-  const value = inputs[property];
+function isSet(sdk: ComponentSdk, inputs: Inputs, property: Switch): boolean {
+  const value = inputs[property] ?? peeringInputs.shape[property].parse(undefined);
   if (sdk.Output.isInstance(value)) {
     throw new Error(
       `${property}: must be a plain value, not an output of another resource, as it decides what the Peering consists of`,
