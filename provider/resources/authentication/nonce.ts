@@ -18,29 +18,22 @@ export async function ensureNonce(progress: Progress, provider: Party): Promise<
   const present = await findNonce(provider, Labels.nonce, progress.signal);
   const name = present?.metadata?.name ?? Names.nonceSecret;
   // Also of one that is there labels and annotations may have changed.
-  await applySecret(progress, provider, name, Labels.nonce, undefined);
-  const ready = present?.data?.[DataKeys.nonce];
-  if (ready) return ready;
-  return waitForKey(progress, provider, name, DataKeys.nonce, "the provider's nonce");
+  const written = await applySecret(progress, provider, name, Labels.nonce, undefined);
+  return waitForKey(progress, provider, written, DataKeys.nonce, "the provider's nonce");
 }
 
 /** Has the consumer's agent sign the nonce; gives the signature as base64. A signature of an earlier nonce is dropped first. */
 export async function ensureSignature(progress: Progress, consumer: Party, nonce: string): Promise<string> {
   const present = await findNonce(consumer, Labels.signedNonce, progress.signal);
   const name = present?.metadata?.name ?? Names.signedNonceSecret;
-  await applySecret(progress, consumer, name, Labels.signedNonce, nonce);
-  if (present?.data?.[DataKeys.nonce] !== nonce) {
-    if (present?.data?.[DataKeys.signedNonce]) {
-      const patch = { data: { [DataKeys.signedNonce]: null } };
-      await consumer.client.mergePatch(SecretResource, { name, namespace: consumer.namespace }, patch, {
-        signal: progress.signal,
-      });
-    }
-  } else {
-    const ready = present.data[DataKeys.signedNonce];
-    if (ready) return ready;
+  let written = await applySecret(progress, consumer, name, Labels.signedNonce, nonce);
+  if (present?.data?.[DataKeys.signedNonce] && present.data[DataKeys.nonce] !== nonce) {
+    const patch = { data: { [DataKeys.signedNonce]: null } };
+    written = await consumer.client.mergePatch(SecretResource, { name, namespace: consumer.namespace }, patch, {
+      signal: progress.signal,
+    });
   }
-  return waitForKey(progress, consumer, name, DataKeys.signedNonce, "the consumer's signature of the nonce");
+  return waitForKey(progress, consumer, written, DataKeys.signedNonce, "the consumer's signature of the nonce");
 }
 
 /** The nonce Secret for the remote cluster, found by its labels; a peering user sees the one of the usual name only. @throws Error when there are several */
@@ -74,12 +67,14 @@ function applySecret(
   return client.apply(SecretResource, secret, { fieldManager: MANAGER, signal: progress.signal });
 }
 
-function waitForKey(progress: Progress, party: Party, name: string, key: string, what: string): Promise<string> {
+function waitForKey(progress: Progress, party: Party, written: Secret, key: string, what: string): Promise<string> {
+  const name = written.metadata?.name ?? "";
   return waitFor<Secret, string>(progress, {
     client: party.client,
     type: SecretResource,
     namespace: party.namespace,
     name,
+    written,
     what: `${what} (Secret ${party.namespace}/${name})`,
     judge: ([secret]) => {
       const value = secret?.data?.[key];

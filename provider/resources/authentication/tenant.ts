@@ -85,25 +85,36 @@ export async function findTenant(
   );
 }
 
+/** @returns the Tenant as it was written, and whether it is new */
 export async function applyTenant(
   progress: Progress,
   provider: Party,
   credentials: Credentials,
   options: { proxyURL?: string; tenantCondition?: TenantCondition },
-): Promise<Tenant> {
+): Promise<{ tenant: Tenant; isNew: boolean }> {
   const present = await findTenant(provider, progress.signal);
   const manifest = tenantManifest(provider.remoteId, provider.namespace, credentials, options, present?.metadata.name);
-  return provider.client.apply(TenantResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
+  const tenant = await provider.client.apply(TenantResource, manifest, {
+    fieldManager: MANAGER,
+    signal: progress.signal,
+  });
+  return { tenant, isNew: present === undefined };
 }
 
 /** Waits until the provider's agent has accepted the Tenant and signed its certificate. */
-export function waitForGrant(progress: Progress, provider: Party, tenant: Tenant): Promise<Grant> {
+export function waitForGrant(
+  progress: Progress,
+  provider: Party,
+  { tenant, isNew }: Awaited<ReturnType<typeof applyTenant>>,
+): Promise<Grant> {
   const { name = "", namespace } = tenant.metadata;
   return waitFor(progress, {
     client: provider.client,
     type: TenantResource,
     namespace,
     name,
+    // One that was there tells what it was answered before.
+    written: isNew ? tenant : undefined,
     what: `the acceptance of Tenant ${namespace}/${name} by the provider`,
     judge: ([current]) => judgeTenant(current),
     explain: async (signal) =>

@@ -1,6 +1,12 @@
 import type { Namespace } from "kubernetes-types/core/v1";
 import { Labels, tenantNamespaceName } from "../../../agent/api/index.js";
-import { isAlreadyExists, isDeleting, NamespaceResource } from "../../../agent/runtime/index.js";
+import {
+  isAlreadyExists,
+  isDeleting,
+  NamespaceResource,
+  type KubeClient,
+  type KubeTransport,
+} from "../../../agent/runtime/index.js";
 import type { Peer } from "../../preconditions/index.js";
 import { markSharedNamespace } from "../../kube/object-metadata.js";
 import { waitUntilGone, type Progress } from "../../waits/index.js";
@@ -9,6 +15,7 @@ import { MANAGER, tenantNamespaceLabels } from "./labels.js";
 
 export interface EnsuredNamespace {
   name: string;
+  /** Before it was asked for: for all who ask at the moment in which it is made, it is new. */
   existed: boolean;
 }
 
@@ -33,28 +40,56 @@ export async function ensureTenantNamespace(
 
 async function ensure(
   progress: Progress,
-  peer: Peer,
+  { client }: Peer,
   remoteClusterId: string,
 ): Promise<EnsuredNamespace & { namespace: Namespace }> {
-  const { client } = peer;
-  const present = await findTenantNamespace(client, remoteClusterId, progress.signal);
-  const presentName = present?.metadata?.name;
-  if (presentName && !isDeleting(present)) return { name: presentName, existed: true, namespace: present };
-  if (presentName) await waitUntilGone(progress, client, NamespaceResource, { name: presentName });
+  for (;;) {
+    const { namespace, existed } = await findOrMakeOnce(client, remoteClusterId, progress.signal);
+    const name = namespace.metadata?.name ?? "";
+    if (!isDeleting(namespace)) return { name, existed, namespace };
+    await waitUntilGone(progress, client, NamespaceResource, { name });
+  }
+}
+
+interface Made {
+  namespace: Namespace;
+  existed: boolean;
+}
+
+const underWay = new WeakMap<KubeTransport, Map<string, Promise<Made>>>();
+
+/**
+ * The resources of a Peering need the same two namespaces at the same moment: the first of them makes them for both, so that neither takes for an old one
+ * what the other has only just made.
+ */
+async function findOrMakeOnce(client: KubeClient, remoteClusterId: string, signal: AbortSignal): Promise<Made> {
+  const ofCluster = underWay.get(client.transport) ?? new Map<string, Promise<Made>>();
+  underWay.set(client.transport, ofCluster);
+  const others = ofCluster.get(remoteClusterId);
+  if (others) {
+    const made = await others.catch(() => undefined);
+    signal.throwIfAborted();
+    // What has failed for another, or been cancelled, may go well here.
+    return made ?? findOrMakeOnce(client, remoteClusterId, signal);
+  }
+  const own = findOrMake(client, remoteClusterId, signal).finally(() => ofCluster.delete(remoteClusterId));
+  ofCluster.set(remoteClusterId, own);
+  return own;
+}
+
+async function findOrMake(client: KubeClient, remoteClusterId: string, signal: AbortSignal): Promise<Made> {
+  const present = await findTenantNamespace(client, remoteClusterId, signal);
+  if (present) return { namespace: present, existed: true };
   const name = tenantNamespaceName(remoteClusterId);
   const labels = tenantNamespaceLabels(remoteClusterId);
+  const options = { fieldManager: MANAGER, signal };
   try {
     const metadata = { name, labels: { ...labels, [Labels.appManagedBy]: MANAGER } };
-    const options = { fieldManager: MANAGER, signal: progress.signal };
-    return { name, existed: false, namespace: await client.create(NamespaceResource, { metadata }, options) };
+    return { namespace: await client.create(NamespaceResource, { metadata }, options), existed: false };
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
-  // Someone else's of that name, or made this very moment by a resource beside this one: it needs the labels.
-  const namespace = await client.apply(
-    NamespaceResource,
-    { metadata: { name, labels } },
-    { fieldManager: MANAGER, signal: progress.signal },
-  );
-  return { name, existed: true, namespace };
+  // Someone else's of that name, or made this very moment by a program beside this one: it needs the labels.
+  const namespace = await client.apply(NamespaceResource, { metadata: { name, labels } }, options);
+  return { namespace, existed: true };
 }

@@ -67,9 +67,13 @@ describe("the provider's objects on a real API server", function () {
     server.client.apply(type, manifest, { fieldManager: MANAGER });
 
   it("makes a tenant namespace once, however many ask at a time", async () => {
+    const written: string[] = [];
+    server.client.transport.onWritten = ({ method, path }) => written.push(`${method} ${path.replace(/\?.*/, "")}`);
     const results = await Promise.all([1, 2, 3].map(() => ensureTenantNamespace(progress(), peer, "b", "NetworkLink")));
     expect(results.map(({ name }) => name)).to.deep.equal(["liqo-tenant-b", "liqo-tenant-b", "liqo-tenant-b"]);
-    expect(results.filter(({ existed }) => !existed)).to.have.length(1);
+    expect(results.map(({ existed }) => existed)).to.deep.equal([false, false, false]);
+    expect(written).to.deep.equal(["POST /api/v1/namespaces"]);
+    expect((await ensureTenantNamespace(progress(), peer, "b", "NetworkLink")).existed).to.equal(true);
     const labels = (await server.client.get(NamespaceResource, { name: "liqo-tenant-b" }))?.metadata?.labels;
     expect(labels).to.include({ "liqo.io/remote-cluster-id": "b", "app.kubernetes.io/managed-by": MANAGER });
   });
