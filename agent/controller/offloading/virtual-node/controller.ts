@@ -254,6 +254,8 @@ export function virtualNodeController(context: ControllerContext): Controller {
       .filter(({ metadata }) => metadata.name === name)
       .map(keyOf);
   const all = (): string[] => virtualNodes.list().map(keyOf);
+  /** Only a drain, which cordons first, waits for the end of pods. */
+  const isCordoned = (nodeName = ""): boolean => nodes.get(nodeName)?.spec?.unschedulable === true;
   const ofCluster = (clusterID: string | undefined): string[] =>
     virtualNodes
       .list()
@@ -268,7 +270,9 @@ export function virtualNodeController(context: ControllerContext): Controller {
     .watch(nodes, ({ metadata }, event) =>
       event.type === "updated" && isNodeReady(event.old) === isNodeReady(event.object) ? [] : byName(metadata?.name),
     )
-    .watch(pods, ({ spec }, { type }) => (type === "deleted" ? byName(spec?.nodeName) : []))
+    .watch(pods, ({ spec }, { type }) =>
+      type === "deleted" && isCordoned(spec?.nodeName) ? byName(spec?.nodeName) : [],
+    )
     .watch(maps, ({ metadata }, { type }) => (type === "deleted" ? ofCluster(metadata.name) : []))
     .watch(foreignClusters, ({ metadata }, event) =>
       event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : ofCluster(metadata.name),
