@@ -153,9 +153,14 @@ export class Calls {
     return this.active.size === 0 ? Promise.resolve() : new Promise((resolve) => this.whenIdle.push(resolve));
   }
 
-  /** Ends every call in progress and every later one. */
+  /** Ends every call in progress and every later one of this run. */
   cancelAll(): void {
     this.cancelled = true;
     for (const call of this.active) call.cancel();
+  }
+
+  /** Engines cancel at the end of each command, too; a plugin that one was attached to goes on with the next. */
+  newRun(): void {
+    this.cancelled = false;
   }
 }

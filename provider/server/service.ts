@@ -119,6 +119,7 @@ export class ProviderService {
   }
 
   private handshake(request: proto.ProviderHandshakeRequest): Promise<proto.ProviderHandshakeResponse> {
+    this.calls.newRun();
     if (request.getEngineAddress()) this.options.engine.attach(request.getEngineAddress());
     const response = new proto.ProviderHandshakeResponse();
     response.setAcceptSecrets(true);
@@ -128,6 +129,7 @@ export class ProviderService {
   }
 
   private attach(request: plugin.PluginAttach): Promise<empty.Empty> {
+    this.calls.newRun();
     this.options.engine.attach(request.getAddress());
     return Promise.resolve(new empty.Empty());
   }

@@ -19,6 +19,8 @@ interface Line {
 }
 
 export interface FakeEngine {
+  /** Where it listens for what the plugin says. */
+  address: string;
   /** One call of a method of `Methods`. */
   call<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response>;
   /** What the plugin said, in order. */
@@ -47,13 +49,15 @@ export async function startFakeEngine(registry: Registry): Promise<FakeEngine> {
       error ? reject(error) : resolve(port),
     ),
   );
+  const address = `127.0.0.1:${enginePort}`;
   const plugin = await serve({
     version: "0.0.1",
-    engineAddress: `127.0.0.1:${enginePort}`,
+    engineAddress: address,
     load: () => Promise.resolve(registry),
   });
   const client = new grpcService.ResourceProviderClient(`127.0.0.1:${plugin.port}`, credentials.createInsecure());
   return {
+    address,
     call: (method, request) =>
       new Promise((resolve, reject) => {
         client.makeUnaryRequest(

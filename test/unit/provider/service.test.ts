@@ -1,5 +1,6 @@
 import { status as Code, type ServiceError } from "@grpc/grpc-js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import proto from "@pulumi/pulumi/proto/provider_pb.js";
 import { expect } from "chai";
 import fc from "fast-check";
@@ -353,6 +354,16 @@ describe("the plugin's gRPC service", () => {
       expect(later.details).to.contain("cancelled");
     });
   }
+
+  it("goes on with the next run after a Cancel, if an engine attaches to it", async () => {
+    await engine.call(Methods.cancel, new empty.Empty());
+    const end = async () => (await failureOf(create({ behave: "hang" }, { timeout: 0.2 }))).details;
+    expect(await end()).to.contain("cancelled");
+    const attach = new plugin.PluginAttach();
+    attach.setAddress(engine.address);
+    await engine.call(Methods.attach, attach);
+    expect(await end()).to.contain("timed out");
+  });
 
   it("updates, reads, imports and deletes", async () => {
     const update = new proto.UpdateRequest();
