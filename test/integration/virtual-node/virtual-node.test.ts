@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import https from "node:https";
+import { TLSSocket } from "node:tls";
 import type { Pod, PodStatus } from "kubernetes-types/core/v1";
 import {
   IPResource,
@@ -705,18 +706,16 @@ describe("virtual node between two API servers", function () {
     const get = (
       path: string,
       options: https.RequestOptions = {},
-    ): Promise<{ status: number; body: string; issuer: unknown }> =>
+    ): Promise<{ status: number; body: string; issuer: unknown; cipher?: string }> =>
       new Promise((resolve, reject) => {
         const request = https.get(
           { host: "127.0.0.1", port: harness.kubeletPort, path, rejectUnauthorized: false, agent: false, ...options },
           (response) => {
-            const issuer =
-              "getPeerCertificate" in response.socket
-                ? (response.socket as import("node:tls").TLSSocket).getPeerCertificate().issuer
-                : {};
+            const socket = response.socket instanceof TLSSocket ? response.socket : undefined;
+            const [issuer, cipher] = [socket?.getPeerCertificate().issuer, socket?.getCipher().name];
             let body = "";
             response.setEncoding("utf8").on("data", (text: string) => (body += text));
-            response.on("end", () => resolve({ status: response.statusCode ?? 0, body, issuer }));
+            response.on("end", () => resolve({ status: response.statusCode ?? 0, body, issuer, cipher }));
           },
         );
         request.on("error", reject);
@@ -791,7 +790,7 @@ describe("virtual node between two API servers", function () {
       for (const part of approver) await part.start();
       await until("a certificate of the cluster's authority", SECONDS, async () => {
         const { issuer } = await get("/healthz");
-        return (issuer as { CN?: string }).CN === "consumer-ca" ? true : undefined;
+        return (issuer as { CN?: string } | undefined)?.CN === "consumer-ca" ? true : undefined;
       });
       const left = await until("answered requests to be removed", SECONDS, async () => {
         const list = await consumer.list(CertificateSigningRequestResource);
@@ -799,6 +798,11 @@ describe("virtual node between two API servers", function () {
       });
       expect(left[0]?.metadata?.name).to.equal("forged");
       expect(left[0]?.status?.conditions).to.equal(undefined);
+    });
+
+    it("takes the cheapest cipher, in whatever order a client names them, also with a certificate of later", async () => {
+      const ciphers = "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256";
+      expect((await get("/healthz", { ciphers })).cipher).to.equal("TLS_AES_128_GCM_SHA256");
     });
   });
 
