@@ -54,8 +54,19 @@ export function clusterFieldsOf(schema: z.ZodObject): string[] {
 
 type Meta = { meta?: () => FieldInfo | undefined };
 
+/** Schemas do not change, and every value of every resource is held against one several times. */
+const unwrapped = new WeakMap<z.core.$ZodType, Field>();
+
 /** Takes the wrappers off a field. What an outer wrapper says wins. */
 export function unwrap(schema: z.core.$ZodType): Field {
+  const known = unwrapped.get(schema);
+  if (known) return known;
+  const field = withoutWrappers(schema);
+  unwrapped.set(schema, field);
+  return field;
+}
+
+function withoutWrappers(schema: z.core.$ZodType): Field {
   const info = (schema as Meta).meta?.() ?? {};
   const def = schema._zod.def as { type: string; innerType?: z.core.$ZodType; defaultValue?: unknown };
   if (
