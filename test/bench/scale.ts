@@ -24,7 +24,7 @@ const CONSUMER = "consumer";
 
 /**
  * What many peerings in one program cost: the real CLI and plugin, one consumer and as many providers, all simulated in this process. An empty program is one
- * of as many StackReferences, the one kind of resource that the engine brings itself, in the same language (YAML).
+ * of as many Stashes, a kind of resource that the engine brings itself and creates and keeps as any other, in the same language (YAML).
  */
 export async function benchScale(): Promise<Result[]> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-bench-scale-"));
@@ -51,11 +51,10 @@ class Programs {
     private readonly clusters: SimulatedClusters,
   ) {}
 
-  /** Makes the consumer and the providers, and the stack that empty programs refer to. */
+  /** Makes the consumer and the providers. */
   async prepare(providers: number): Promise<void> {
     await this.clusters.add(CONSUMER, "10.200.0.0/16");
     for (let index = 0; index < providers; index++) await this.clusters.add(provider(index), "10.201.0.0/16");
-    await this.stack("referred", {}).then((stack) => stack.up());
   }
 
   peerings(count: number, env: NodeJS.ProcessEnv = {}): Promise<PulumiStack> {
@@ -66,10 +65,10 @@ class Programs {
   }
 
   empty(count: number): Promise<PulumiStack> {
-    const properties = { name: "organization/referred/bench" };
+    const stash = { type: "pulumi:index:Stash", properties: { input: "nothing" } };
     return this.stack(
       `empty-${count}`,
-      repeat(count, "reference", () => ({ type: "pulumi:pulumi:StackReference", properties })),
+      repeat(count, "stash", () => stash),
     );
   }
 
