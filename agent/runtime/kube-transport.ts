@@ -225,7 +225,7 @@ export class KubeTransport {
   }
 }
 
-/** As the request's own option would, which costs as much as the rest of a small request. */
+/** As the request's own option would, which watches the whole stream for it. */
 function endWith(signal: AbortSignal | undefined, outgoing: http.ClientRequest): void {
   if (!signal) return;
   const end = (): void => void outgoing.destroy(new Error("aborted"));

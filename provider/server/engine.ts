@@ -34,7 +34,7 @@ export class EngineLog {
   private sending?: Promise<void>;
   private round?: NodeJS.Timeout;
   /** The status line on its way. */
-  private under?: { urn: string; arrived: Promise<void> };
+  private onItsWay?: { urn: string; arrived: Promise<void> };
 
   constructor(private address?: string) {}
 
@@ -65,7 +65,7 @@ export class EngineLog {
   /** The call about this resource has ended: resolves once its lines have arrived or were given up. What is no longer so is not said. */
   async end(urn: string): Promise<void> {
     this.statuses.delete(urn);
-    if (this.under?.urn === urn) await this.under.arrived;
+    if (this.onItsWay?.urn === urn) await this.onItsWay.arrived;
     while (this.sending) await this.sending;
   }
 
@@ -89,9 +89,9 @@ export class EngineLog {
       const message = this.statuses.get(urn);
       if (message === undefined) continue;
       this.statuses.delete(urn);
-      this.under = { urn, arrived: this.send({ severity: "info", message, urn, ephemeral: true }) };
-      await this.under.arrived;
-      this.under = undefined;
+      this.onItsWay = { urn, arrived: this.send({ severity: "info", message, urn, ephemeral: true }) };
+      await this.onItsWay.arrived;
+      this.onItsWay = undefined;
     }
     this.round = this.statuses.size > 0 ? this.nextRound() : undefined;
   }
