@@ -1,14 +1,9 @@
 import type { Namespace } from "kubernetes-types/core/v1";
 import { Labels, tenantNamespaceName } from "../../../agent/api/index.js";
-import {
-  isAlreadyExists,
-  isDeleting,
-  NamespaceResource,
-  type KubeClient,
-  type KubeTransport,
-} from "../../../agent/runtime/index.js";
+import { isAlreadyExists, isDeleting, NamespaceResource, type KubeClient } from "../../../agent/runtime/index.js";
 import type { Peer } from "../../preconditions/index.js";
 import { markSharedNamespace } from "../../kube/object-metadata.js";
+import { RecentAnswers } from "../../kube/recent-answers.js";
 import { waitUntilGone, type Progress } from "../../waits/index.js";
 import { findTenantNamespace } from "./find.js";
 import { MANAGER, tenantNamespaceLabels } from "./labels.js";
@@ -56,33 +51,26 @@ interface Made {
   existed: boolean;
 }
 
-const underWay = new WeakMap<KubeTransport, Map<string, Promise<Made>>>();
+/** By remote cluster. */
+const made = new Map<string, RecentAnswers<Made>>();
 
 /**
  * The resources of a Peering need the same two namespaces at the same moment: the first of them makes them for both, so that neither takes for an old one
- * what the other has only just made.
+ * what the other has only just made. What was made is looked for anew by who comes later.
  */
-async function findOrMakeOnce(client: KubeClient, remoteClusterId: string, signal: AbortSignal): Promise<Made> {
-  const ofCluster = underWay.get(client.transport) ?? new Map<string, Promise<Made>>();
-  underWay.set(client.transport, ofCluster);
-  const others = ofCluster.get(remoteClusterId);
-  if (others) {
-    const made = await others.catch(() => undefined);
-    signal.throwIfAborted();
-    // What has failed for another, or been cancelled, may go well here.
-    return made ?? findOrMakeOnce(client, remoteClusterId, signal);
-  }
-  const own = findOrMake(client, remoteClusterId, signal).finally(() => ofCluster.delete(remoteClusterId));
-  ofCluster.set(remoteClusterId, own);
-  return own;
+function findOrMakeOnce(client: KubeClient, remoteClusterId: string, signal: AbortSignal): Promise<Made> {
+  const ask = (asked: KubeClient): Promise<Made> => findOrMake(asked, remoteClusterId);
+  const answers = made.get(remoteClusterId) ?? new RecentAnswers(Infinity, ask, () => false);
+  made.set(remoteClusterId, answers);
+  return answers.get(client, signal);
 }
 
-async function findOrMake(client: KubeClient, remoteClusterId: string, signal: AbortSignal): Promise<Made> {
-  const present = await findTenantNamespace(client, remoteClusterId, signal);
+async function findOrMake(client: KubeClient, remoteClusterId: string): Promise<Made> {
+  const present = await findTenantNamespace(client, remoteClusterId);
   if (present) return { namespace: present, existed: true };
   const name = tenantNamespaceName(remoteClusterId);
   const labels = tenantNamespaceLabels(remoteClusterId);
-  const options = { fieldManager: MANAGER, signal };
+  const options = { fieldManager: MANAGER };
   try {
     const metadata = { name, labels: { ...labels, [Labels.appManagedBy]: MANAGER } };
     return { namespace: await client.create(NamespaceResource, { metadata }, options), existed: false };

@@ -16,7 +16,7 @@ import { MANAGER } from "./labels.js";
 export async function findTenantNamespace(
   client: KubeClient,
   remoteClusterId: string,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<Namespace | undefined> {
   const labelSelector = `${Labels.tenantNamespace},${Labels.remoteClusterID}=${remoteClusterId}`;
   try {
