@@ -6,16 +6,12 @@ import { podUidOf } from "../support/agent-processes.js";
 /** Of /proc/PID/stat and /proc/stat: hundredths of a second. */
 export const TICKS_PER_SECOND = 100;
 
-/** What the kernel knows of a pod, where the nodes' processes are this machine's own (local backend). */
-
 /** The processes of a pod, by the pod's UID. */
-export async function processesOf(podUid: string): Promise<number[]> {
-  const all = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
-  const groups = await Promise.all(all.map((pid) => text(`/proc/${pid}/cgroup`)));
-  return all.filter((_, index) => groups[index]?.includes(podUid)).map(Number);
+export function processesOf(podUid: string): Promise<number[]> {
+  return processesOfAll([podUid]);
 }
 
-/** The processes of many pods, by their UIDs, in one look. */
+/** The processes of many pods, by their UIDs, in one look: where the nodes' processes are this machine's own (local backend). */
 export async function processesOfAll(podUids: readonly string[]): Promise<number[]> {
   const wanted = new Set(podUids);
   const all = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
