@@ -259,7 +259,12 @@ async function endPods({ client }: LabCluster, selectors: readonly string[]): Pr
 /** Nodes and pods of a cluster cannot reach the other's nodes any more, by default their API server; what tries to is counted. */
 async function block(from: LabCluster, to: LabCluster, { what = TO_API, but = "" } = {}): Promise<void> {
   const addressed = `ip daddr { ${to.cluster.nodes.map(({ address }) => address).join(", ")} }`;
-  const rules = [...(but ? [`${addressed} ${but} accept`] : []), `${addressed} ${what} counter name tried drop`];
+  const rules = [
+    ...(but ? [`${addressed} ${but} accept`] : []),
+    // The kernel's word that a packet of the tunnel came to a gateway which has just ended: nobody needs it.
+    `${addressed} meta l4proto icmp ct state related drop`,
+    `${addressed} ${what} counter name tried drop`,
+  ];
   // Once connections are told apart, and before Services' addresses are replaced.
   const chain = (hook: string) => `chain ${hook} { type filter hook ${hook} priority -150; ${rules.join("; ")}; }\n`;
   const table = `table inet ${BLOCK} {\ncounter tried { }\n${chain("output")}${chain("forward")}}\n`;

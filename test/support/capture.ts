@@ -66,7 +66,10 @@ export function parsePacket(line: string): CapturedPacket {
   };
 }
 
-/** Packets that are neither the tunnel's (UDP to or from `tunnelPort`) nor an API server's TLS (TCP to or from `apiPort`). */
+/**
+ * Packets that are neither the tunnel's (UDP to or from `tunnelPort`) nor an API server's TLS (TCP to or from `apiPort`).
+ * A kernel's word that a packet of the tunnel has come too late, to a gateway that has just ended, is the tunnel's.
+ */
 export function unexpectedPackets(
   packets: readonly CapturedPacket[],
   tunnelPort: number,
@@ -74,9 +77,21 @@ export function unexpectedPackets(
 ): CapturedPacket[] {
   const touches = (packet: CapturedPacket, port: number): boolean =>
     packet.sourcePort === port || packet.destinationPort === port;
+  const isTunnels = (packet: CapturedPacket): boolean => packet.protocol === "udp" && touches(packet, tunnelPort);
+  const reached = new Set(packets.filter(isTunnels).map(whereTo));
   return packets.filter((packet) => {
-    if (packet.protocol === "udp") return !touches(packet, tunnelPort);
     if (packet.protocol === "tcp") return !touches(packet, apiPort);
-    return true;
+    if (packet.protocol === "udp") return !isTunnels(packet);
+    return !reached.has(unreachablePort(packet) ?? "");
   });
+}
+
+function whereTo({ source, destination, destinationPort }: CapturedPacket): string {
+  return `${source} > ${destination}:${destinationPort}`;
+}
+
+/** What "ICMP 10.0.0.2 udp port 6 unreachable" answers to, as {@link whereTo} names it. */
+function unreachablePort({ source, destination, line }: CapturedPacket): string | undefined {
+  const match = /: ICMP (\S+) udp port (\d+) unreachable/.exec(line);
+  return match?.[1] === source ? `${destination} > ${source}:${match[2]}` : undefined;
 }
