@@ -1,4 +1,4 @@
-import { aborted } from "../../agent/runtime/backoff.js";
+import { once } from "node:events";
 import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { KubeTransport } from "../../agent/runtime/kube-transport.js";
 
@@ -51,5 +51,11 @@ export class RecentAnswers<T> {
 /** The others go on waiting when one of them gives up. */
 async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
-  return Promise.race([promise, aborted(signal).then(() => Promise.reject(signal.reason as Error))]);
+  const answered = new AbortController();
+  const givenUp = once(signal, "abort", { signal: answered.signal }).then(() => Promise.reject(signal.reason as Error));
+  try {
+    return await Promise.race([promise, givenUp]);
+  } finally {
+    answered.abort();
+  }
 }

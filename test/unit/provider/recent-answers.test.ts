@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { KubeClient } from "../../../agent/runtime/index.js";
@@ -100,6 +101,15 @@ describe("recent answers", () => {
     cluster.answer("yes");
     expect(await third).to.equal("yes");
     expect(cluster.asked).to.equal(3);
+  });
+
+  it("no longer listens to the signal of who has an answer", async () => {
+    const answers = answersFor(LONG_MS);
+    const { signal } = new AbortController();
+    const both = Promise.all([answers.get(client, signal), answers.get(client, signal)]);
+    cluster.answer("one");
+    await both;
+    expect(getEventListeners(signal, "abort")).to.deep.equal([]);
   });
 
   it("lets one give up without the others", async () => {
