@@ -304,6 +304,12 @@ describe("shadow resources against a real API server", function () {
         { subresource: "status" },
       );
     await setReady("True");
+    const { informers } = controller.context;
+    const nodes = informers.for(NodeResource);
+    await eventually("the node Ready in the cache", () =>
+      Promise.resolve(nodes.get("dead")?.status?.conditions?.length),
+    );
+    const pods = informers.for(PodResource, { labelSelector: "liqo.io/managed-by=shadowpod" });
     const stateful = shadowPod("set-0");
     Object.assign(stateful.metadata.labels ?? {}, { "statefulset.kubernetes.io/pod-name": "set-0" });
     await client.create(ShadowPodResource, shadowPod("plain"));
@@ -315,6 +321,9 @@ describe("shadow resources against a real API server", function () {
       const target = { apiVersion: "v1", kind: "Node", name: "dead" };
       const body = { apiVersion: "v1", kind: "Binding", metadata: id(name), target };
       await client.request("POST", objectPath(PodResource, id(name), "binding"), { body });
+      // An API server begins a deletion with what its own cache holds, and ends a pod at once that has no node there.
+      const key = `${NAMESPACE}/${name}`;
+      await eventually("the pod's node in the caches", () => Promise.resolve(pods.get(key)?.spec?.nodeName));
       await client.delete(PodResource, id(name));
     }
     const present = (name: string) => client.get(PodResource, id(name));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { crds } from "../../../agent/api/crd.js";
-import { KubeClient } from "../../../agent/runtime/index.js";
+import { KubeClient, ServiceResource } from "../../../agent/runtime/index.js";
 import { ensureTool, ensureTools } from "../../clusters/components/ensure.js";
 import { until } from "../../clusters/support/wait.js";
 import { createAuthority, createSigningKey, type Authority } from "./certificates.js";
@@ -112,7 +112,9 @@ async function start(folder: string, programs: Program[], options: ApiServerOpti
 async function readiness(client: KubeClient, programs: Program[]): Promise<{ failure?: string } | undefined> {
   const failure = programs.map((program) => program.failure()).find((reason) => reason !== undefined);
   if (failure) return { failure };
-  return (await client.text("/readyz")) === "ok" ? {} : undefined;
+  if ((await client.text("/readyz")) !== "ok") return undefined;
+  // The last of what an API server makes by itself, a moment after it says that it is ready: else it would be found as something added since.
+  return (await client.get(ServiceResource, { name: "kubernetes", namespace: "default" })) ? {} : undefined;
 }
 
 async function writeFiles(folder: string, authority: Authority): Promise<void> {
