@@ -47,7 +47,7 @@ export function authenticate(
       tenantCondition: options.tenantCondition,
     });
     scope.status("provider: Tenant applied");
-    const grant = await waitForGrant(scope, parties.provider, tenant);
+    const grant = await waitForGrant(scope, parties.provider, tenant, options.tenantCondition);
     scope.status("provider: Tenant accepted, certificate signed");
     const identity = await applyIdentity(scope, parties.consumer, grant);
     scope.status("consumer: Identity applied");

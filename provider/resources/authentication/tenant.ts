@@ -10,6 +10,7 @@ import {
 } from "../../../agent/api/index.js";
 import { controlPlaneSubject, makeCertificateRequest } from "../../../agent/crypto/index.js";
 import { SecretResource } from "../../../agent/runtime/index.js";
+import { applyExactly } from "../../kube/apply-exactly.js";
 import { latestWarning, waitFor, type Progress, type Verdict } from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
 import { MANAGER } from "../tenant-namespace/index.js";
@@ -93,19 +94,30 @@ export async function applyTenant(
   options: { proxyURL?: string; tenantCondition?: TenantCondition },
 ): Promise<{ tenant: Tenant; isNew: boolean }> {
   const present = await findTenant(provider, progress.signal);
-  const manifest = tenantManifest(provider.remoteId, provider.namespace, credentials, options, present?.metadata.name);
-  const tenant = await provider.client.apply(TenantResource, manifest, {
-    fieldManager: MANAGER,
-    signal: progress.signal,
-  });
+  // A condition that the program no longer tells would become the default one, which lets a consumer back in.
+  const tenantCondition = options.tenantCondition ?? present?.spec.tenantCondition;
+  const wanted = { ...options, tenantCondition };
+  const manifest = tenantManifest(provider.remoteId, provider.namespace, credentials, wanted, present?.metadata.name);
+  const tenant = await applyExactly(
+    provider.client,
+    TenantResource,
+    manifest,
+    { fieldManager: MANAGER, signal: progress.signal },
+    [["spec", "proxyURL"]],
+  );
   return { tenant, isNew: present === undefined };
 }
 
-/** Waits until the provider's agent has accepted the Tenant and signed its certificate. */
+/**
+ * Waits until the provider's agent has accepted the Tenant and signed its certificate.
+ *
+ * @param asked the condition that the program asks for, if it does
+ */
 export function waitForGrant(
   progress: Progress,
   provider: Party,
   { tenant, isNew }: Awaited<ReturnType<typeof applyTenant>>,
+  asked: TenantCondition | undefined,
 ): Promise<Grant> {
   const { name = "", namespace } = tenant.metadata;
   return waitFor(progress, {
@@ -116,19 +128,23 @@ export function waitForGrant(
     // One that was there tells what it was answered before.
     written: isNew ? tenant : undefined,
     what: `the acceptance of Tenant ${namespace}/${name} by the provider`,
-    judge: ([current]) => judgeTenant(current),
+    judge: ([current]) => judgeTenant(current, asked),
     explain: async (signal) =>
       (await latestWarning(provider.client, provider.namespace, { kind: "Tenant", name }, signal)) ??
       explainAgent(provider, signal),
   });
 }
 
-export function judgeTenant(tenant: Tenant | undefined): Verdict<Grant> {
+export function judgeTenant(tenant: Tenant | undefined, asked?: TenantCondition): Verdict<Grant> {
   if (!tenant) return { failed: "it was deleted meanwhile" };
+  const { authParams, tenantNamespace } = tenant.status ?? {};
   if (tenant.spec.tenantCondition === "Drained") {
+    const isKnown = authParams?.apiServer !== undefined && tenantNamespace !== undefined;
+    // What was granted stays as it was, and worth nothing.
+    if (asked === "Drained" && isKnown) return { done: { authParams, tenantNamespace } };
+    if (asked === "Drained") return { failed: "it is Drained, and was never accepted: there is no access to revoke" };
     return { failed: "it is Drained: access is revoked (set tenantCondition to Active to give it back)" };
   }
-  const { authParams, tenantNamespace } = tenant.status ?? {};
   const wanted = tenant.spec.proxyURL ?? "";
   if (!tenantNamespace || !authParams?.apiServer) return { waiting: "the agent has not answered yet" };
   if ((authParams.proxyURL ?? "") !== wanted) return { waiting: "the agent has not taken up the proxy's address yet" };

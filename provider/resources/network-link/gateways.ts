@@ -20,6 +20,7 @@ import {
   SecretResource,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
+import { applyExactly } from "../../kube/apply-exactly.js";
 import { ifVisible, waitFor, type Progress, type Verdict } from "../../waits/index.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
@@ -30,6 +31,14 @@ import type { LinkOptions } from "./options.js";
 /** A gateway of either kind. */
 export type Gateway = GatewayServer | GatewayClient;
 type GatewayKind = "server" | "client";
+
+/** What of a server is the program's alone, whoever has made the server. */
+const SERVER_DECIDED = [
+  ["spec", "endpoint", "nodePort"],
+  ["spec", "endpoint", "loadBalancerIP"],
+  ["spec", "serviceLabels"],
+  ["spec", "serviceAnnotations"],
+];
 
 const RESOURCES = { server: GatewayServerResource, client: GatewayClientResource };
 
@@ -56,7 +65,8 @@ export function applyServer(
   present: GatewayServer | undefined,
 ): Promise<GatewayServer> {
   const manifest = gatewayServerManifest(end, options, present?.metadata.name);
-  return end.client.apply(GatewayServerResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
+  const writing = { fieldManager: MANAGER, signal: progress.signal };
+  return applyExactly(end.client, GatewayServerResource, manifest, writing, SERVER_DECIDED);
 }
 
 export function applyClient(

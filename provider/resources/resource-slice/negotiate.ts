@@ -8,6 +8,7 @@ import {
   type VirtualNode,
 } from "../../../agent/api/index.js";
 import { NodeResource } from "../../../agent/runtime/index.js";
+import { applyExactly } from "../../kube/apply-exactly.js";
 import type { Pair } from "../../preconditions/index.js";
 import {
   ifVisible,
@@ -22,6 +23,12 @@ import { explainAgent } from "../network-link/explain.js";
 import { findTenantNamespaces, MANAGER, namesOf } from "../tenant-namespace/index.js";
 import type { ResourceSliceInputs } from "./schema.js";
 import { judgeCondition, judgeGrant, judgeNode, judgeVirtualNode, sliceManifest } from "./slice.js";
+
+/** What of a slice is the program's alone, whoever has made the slice. */
+const SLICE_DECIDED = [
+  ["spec", "resources"],
+  ["metadata", "annotations", Annotations.createVirtualNode],
+];
 
 /** How long a node may take before the grant is looked at again. */
 const RECONSIDER_MS = 4_000;
@@ -67,7 +74,8 @@ export async function negotiate(
   };
   const options = { fieldManager: MANAGER, signal: progress.signal };
   begun(namespaces);
-  const applied = await client.apply(ResourceSliceResource, sliceManifest(ids, name, inputs), options);
+  const manifest = sliceManifest(ids, name, inputs);
+  const applied = await applyExactly(client, ResourceSliceResource, manifest, options, SLICE_DECIDED);
   progress.status(`consumer: ResourceSlice ${name} ${present.own ? "up to date" : "created"}`);
   const slice = { client, type: ResourceSliceResource, namespace: namespaces.consumer, name };
   const explain = (signal: AbortSignal) => explainSlice(pair, namespaces, name, signal);

@@ -8,12 +8,23 @@ import {
   type VirtualNode,
 } from "../../../agent/api/index.js";
 import { NodeResource, SecretResource } from "../../../agent/runtime/index.js";
+import { applyExactly } from "../../kube/apply-exactly.js";
 import type { Peer } from "../../preconditions/index.js";
 import { podProblems, waitFor, type Progress } from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
 import { judgeNode } from "../resource-slice/slice.js";
 import { findTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
 import type { VirtualNodeInputs } from "./schema.js";
+
+/** What of a VirtualNode is the program's alone, whoever has made it. */
+const DECIDED = [
+  ["spec", "resourceQuota", "hard"],
+  ["spec", "labels"],
+  ["spec", "annotations"],
+  ["spec", "taints"],
+  ["spec", "offloadingPatch", "nodeSelector"],
+  ["spec", "offloadingPatch", "runtimeClassName"],
+];
 
 /** A VirtualNode as the inputs want it. */
 export function virtualNodeManifest(
@@ -102,7 +113,8 @@ export async function establishVirtualNode(
   });
   const manifest = virtualNodeManifest(inputs, namespace, consumer.agentNamespace);
   begun(namespace);
-  await client.apply(VirtualNodeResource, manifest, { fieldManager: MANAGER, signal: progress.signal });
+  const options = { fieldManager: MANAGER, signal: progress.signal };
+  await applyExactly(client, VirtualNodeResource, manifest, options, DECIDED);
   progress.status(`virtual node ${inputs.name} applied`);
   if (inputs.createNode) await waitForNode(progress, consumer, namespace, inputs);
   return namespace;

@@ -21,6 +21,7 @@ import {
   type GatewayServer,
   type ResourceSlice,
 } from "../../../../agent/api/index.js";
+import { acceptedCondition } from "../../../../agent/controller/network/gateways/refusal.js";
 import { newKeyPair } from "../../../../agent/controller/network/gateways/key-secret.js";
 import { makeKeyPair } from "../../../../agent/crypto/index.js";
 import { resourceTypeOf } from "../../../../agent/install/kinds.js";
@@ -125,7 +126,7 @@ function play(
       const authParams = {
         apiServer: "https://provider:6443",
         signedCRT: base64("crt"),
-        ...(proxyURL ? { proxyURL } : {}),
+        proxyURL: proxyURL ?? null,
       };
       await setStatus(client, TenantResource, metadata, { tenantNamespace: metadata.namespace, authParams });
     }),
@@ -147,6 +148,7 @@ function play(
         await setStatus(client, GatewayServerResource, gateway.metadata, {
           endpoint,
           secretRef: keysOf(gateway),
+          conditions: acceptedBy(gateway),
         });
       },
       collect(client),
@@ -155,7 +157,8 @@ function play(
       GatewayClientResource,
       async (gateway) => {
         await runGateway(client, gateway, gatewaysRun);
-        await setStatus(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway) });
+        const conditions = acceptedBy(gateway);
+        await setStatus(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway), conditions });
       },
       collect(client),
     ),
@@ -291,6 +294,11 @@ async function signNonce(client: KubeClient, metadata: KubeObject["metadata"], d
 function keysOf({ metadata, spec }: GatewayServer | GatewayClient): { name: string; namespace?: string } {
   const name = spec.secretRef?.name || gatewayResourceName(metadata.name ?? "");
   return { name, namespace: metadata.namespace };
+}
+
+/** Which spec of a gateway the status answers to. */
+function acceptedBy({ metadata, status }: GatewayServer | GatewayClient): ReturnType<typeof acceptedCondition> {
+  return acceptedCondition(status?.conditions, metadata.generation, undefined);
 }
 
 /** A Deployment that counts as running, and a key Secret. */

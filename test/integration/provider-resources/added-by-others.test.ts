@@ -1,0 +1,150 @@
+import { expect } from "chai";
+import {
+  Annotations,
+  GatewayServerResource,
+  ResourceSliceResource,
+  TenantResource,
+  VirtualNodeResource,
+} from "../../../agent/api/index.js";
+import type { KubeObject, ResourceType } from "../../../agent/runtime/index.js";
+import { valueAt, type PropertyPath } from "../../../provider/framework/property-path.js";
+import { failureOf, Plugin, type Kept } from "./support/plugin.js";
+import { startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
+import { identityOfSlice } from "./support/slice-identity.js";
+
+type Inputs = Record<string, unknown>;
+
+/** What somebody adds to an object, by another field manager, where the program says nothing. */
+const ADDITIONS: { type: string; of: ResourceType; side: Side; at: PropertyPath; value: unknown }[] = [
+  {
+    type: "NetworkLink",
+    of: GatewayServerResource,
+    side: "provider",
+    at: ["spec", "endpoint", "nodePort"],
+    value: 31_234,
+  },
+  {
+    type: "NetworkLink",
+    of: GatewayServerResource,
+    side: "provider",
+    at: ["spec", "endpoint", "loadBalancerIP"],
+    value: "203.0.113.9",
+  },
+  { type: "Authentication", of: TenantResource, side: "provider", at: ["spec", "proxyURL"], value: "http://x:1" },
+  {
+    type: "ResourceSlice",
+    of: ResourceSliceResource,
+    side: "consumer",
+    at: ["spec", "resources", "memory"],
+    value: "1Gi",
+  },
+  {
+    type: "ResourceSlice",
+    of: ResourceSliceResource,
+    side: "consumer",
+    at: ["metadata", "annotations", Annotations.createVirtualNode],
+    value: "true",
+  },
+  {
+    type: "VirtualNode",
+    of: VirtualNodeResource,
+    side: "consumer",
+    at: ["spec", "resourceQuota", "hard", "memory"],
+    value: "1Gi",
+  },
+];
+
+const CLUSTERS = { consumer: { context: "consumer" }, provider: { context: "provider" } };
+const PROGRAM: Record<string, Inputs> = {
+  NetworkLink: CLUSTERS,
+  Authentication: CLUSTERS,
+  ResourceSlice: { ...CLUSTERS, name: "slice", resources: { cpu: "2" }, createVirtualNode: false },
+  VirtualNode: {
+    cluster: CLUSTERS.consumer,
+    name: "node",
+    providerClusterId: "provider",
+    resourceSliceName: "other",
+    resources: { cpu: "1" },
+  },
+};
+
+/** Real API servers with simulated agents: what a program leaves out stays out, whoever has put it there; but what is left to others stays theirs. */
+describe("what others add to objects of a program", function () {
+  this.timeout(300_000);
+  let simulated: SimulatedPair;
+  let plugin: Plugin;
+  const made = new Map<string, Kept>();
+
+  before(async () => {
+    simulated = await startSimulatedPair({ asContexts: true });
+    plugin = await Plugin.start();
+    for (const [type, inputs] of Object.entries(PROGRAM)) {
+      if (type === "VirtualNode") await identityOfSlice(simulated.servers.consumer.client, "other");
+      made.set(type, await plugin.create(type, inputs));
+    }
+  });
+  after(async () => {
+    await plugin?.stop();
+    await simulated?.stop();
+  });
+
+  const one = async (type: ResourceType, side: Side): Promise<KubeObject> => {
+    const [found] = (await simulated.servers[side].client.list(type)).items;
+    if (!found) throw new Error(`there is no ${type.kind} on the ${side}`);
+    return found;
+  };
+  const patch = async (type: ResourceType, side: Side, body: object): Promise<void> => {
+    const { name = "", namespace } = (await one(type, side)).metadata ?? {};
+    await simulated.servers[side].client.mergePatch(type, { name, namespace }, body, { fieldManager: "somebody" });
+  };
+  const keep = (kept: Kept): Kept => {
+    made.set(kept.type, kept);
+    return kept;
+  };
+  const kept = (type: string): Kept => {
+    const found = made.get(type);
+    if (!found) throw new Error(`there is no ${type}`);
+    return found;
+  };
+
+  for (const { type, of, side, at, value } of ADDITIONS) {
+    it(`is seen by a refresh and goes with the next update: ${type} ${at.join(".")}`, async () => {
+      const added = at.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as object;
+      await patch(of, side, added);
+      const found = await plugin.refresh(kept(type));
+      expect(await plugin.diff(found!, PROGRAM[type] ?? {})).to.not.deep.equal({});
+      const updated = keep(await plugin.update(found!, PROGRAM[type] ?? {}));
+      expect(valueAt(await one(of, side), at)).to.equal(undefined);
+      const after = await plugin.refresh(updated);
+      expect(after?.state["drift"]).to.deep.equal([]);
+      expect(await plugin.diff(after!, PROGRAM[type] ?? {})).to.deep.equal({});
+    });
+  }
+
+  describe("to a consumer's condition", () => {
+    const condition = async () => valueAt(await one(TenantResource, "provider"), ["spec", "tenantCondition"]);
+    const authenticate = async (more: Inputs): Promise<Kept> =>
+      keep(await plugin.update(kept("Authentication"), { ...CLUSTERS, ...more }));
+
+    it("is as the program says, Drained too, which gives nothing up that is known", async () => {
+      const before = (await plugin.refresh(kept("Authentication")))?.state;
+      const drained = await authenticate({ tenantCondition: "Drained" });
+      expect(await condition()).to.equal("Drained");
+      expect(drained.state["apiServer"]).to.equal(before?.["apiServer"]);
+      expect((await plugin.refresh(drained))?.state["drift"]).to.deep.equal([]);
+      await authenticate({ tenantCondition: "Cordoned" });
+      expect(await condition()).to.equal("Cordoned");
+    });
+
+    it("stays as it is once the program says nothing of it", async () => {
+      await authenticate({});
+      expect(await condition()).to.equal("Cordoned");
+      await patch(TenantResource, "provider", { spec: { tenantCondition: "Drained" } });
+      const { message } = await failureOf(
+        plugin.update(kept("Authentication"), { ...CLUSTERS, forceUnreachable: true, proxyURL: "http://y:1" }),
+      );
+      expect(message).to.contain("it is Drained: access is revoked");
+      expect(await condition()).to.equal("Drained");
+    });
+  });
+});
