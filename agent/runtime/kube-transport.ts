@@ -196,6 +196,12 @@ export class KubeTransport {
     return credentials;
   }
 
+  /** Where requests go and by which way, as one text: behind proxies, two clusters may have the same address. May hold a proxy's password. */
+  get route(): string {
+    const { server, proxyUrl, tlsServerName } = this.access.getCurrentCluster() ?? {};
+    return JSON.stringify([server, proxyUrl, tlsServerName]);
+  }
+
   /** The server, and the proxy that leads there; never a proxy's password. */
   private place(server: URL): string {
     const proxy = this.access.getCurrentCluster()?.proxyUrl;

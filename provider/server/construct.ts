@@ -166,7 +166,7 @@ function readOptions(request: proto.ConstructRequest): pulumi.ComponentResourceO
   const dependency = (urn: string) => new resourceModule.DependencyResource(urn);
   return {
     aliases: request.getAliasesList(),
-    customTimeouts: request.getCustomtimeouts()?.toObject(),
+    customTimeouts: readTimeouts(request),
     deletedWith: request.getDeletedwith() ? dependency(request.getDeletedwith()) : undefined,
     dependsOn: request.getDependenciesList().map(dependency),
     ignoreChanges: request.getIgnorechangesList(),
@@ -176,6 +176,14 @@ function readOptions(request: proto.ConstructRequest): pulumi.ComponentResourceO
     replaceOnChanges: request.getReplaceonchangesList(),
     retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
   };
+}
+
+/** Those that were given: one that was not is an empty text. */
+function readTimeouts(request: proto.ConstructRequest): pulumi.CustomTimeouts | undefined {
+  const given = request.getCustomtimeouts();
+  const timeouts = { create: given?.getCreate(), update: given?.getUpdate(), delete: given?.getDelete() };
+  const told = Object.entries(timeouts).filter(([, timeout]) => timeout);
+  return told.length > 0 ? Object.fromEntries(told) : undefined;
 }
 
 async function writeState(

@@ -45,11 +45,7 @@ export async function generateUser(
     addObjectMetadata(signingRequestManifest(consumerClusterId, csr, inputs.expirationSeconds), inputs),
   );
   progress.status("certificate signed");
-  const namespaces = { installation: provider.agentNamespace, tenant: tenantNamespace };
-  for (const binding of bindingManifests(consumerClusterId, userName, namespaces)) {
-    await client.apply(RoleBindingResource, binding, { fieldManager: MANAGER, signal: progress.signal });
-  }
-  progress.status("rights given");
+  await bind(progress, provider, { consumerClusterId, userName, tenantNamespace });
   const { ca } = (await client.transport.credentials()).tls;
   const kubeconfig = userKubeconfig({
     providerClusterId: provider.clusterId,
@@ -64,6 +60,29 @@ export async function generateUser(
   if (!validity) throw new Error(`cluster ${client.cluster}: what it has signed is no certificate`);
   const expirationTimestamp = new Date(validity.notAfter).toISOString();
   return { ...outputs, kubeconfig: stringify(kubeconfig), expirationTimestamp };
+}
+
+/** Gives a user that is there its rights, as they are to be labelled now. */
+export async function bindUser(
+  progress: Progress,
+  provider: Peer,
+  consumerClusterId: string,
+  userName: string,
+): Promise<void> {
+  const { name } = await ensureTenantNamespace(progress, provider, consumerClusterId, "PeeringUser");
+  await bind(progress, provider, { consumerClusterId, userName, tenantNamespace: name });
+}
+
+async function bind(
+  progress: Progress,
+  { client, agentNamespace }: Peer,
+  { consumerClusterId, userName, tenantNamespace }: Record<"consumerClusterId" | "userName" | "tenantNamespace", string>,
+): Promise<void> {
+  const namespaces = { installation: agentNamespace, tenant: tenantNamespace };
+  for (const binding of bindingManifests(consumerClusterId, userName, namespaces)) {
+    await client.apply(RoleBindingResource, binding, { fieldManager: MANAGER, signal: progress.signal });
+  }
+  progress.status("rights given");
 }
 
 /** Removes bindings and request: without the bindings the certificate is worth nothing. */

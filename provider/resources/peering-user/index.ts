@@ -4,6 +4,7 @@ import {
   defineResource,
   known,
   UNKNOWN,
+  type CallContext,
   type ChangeContext,
   type UnknowableProperties,
 } from "../../framework/index.js";
@@ -20,8 +21,8 @@ import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { repairDrift } from "../pair-properties.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
-import { isExpiring } from "./expiry.js";
-import { generateUser, removeUser } from "./generate.js";
+import { isExpiring, serverOf } from "./credential.js";
+import { bindUser, generateUser, removeUser } from "./generate.js";
 import { bindingManifests, bindingNames } from "./manifests.js";
 import { peeringUserRights } from "./rights.js";
 import { peeringUserInputs, peeringUserOutputs, type PeeringUserInputs, type PeeringUserOutputs } from "./schema.js";
@@ -39,6 +40,7 @@ export const peeringUser = defineResource({
     update: [...repairDrift(request).update, ...(isExpiring(request.outputs) ? ["expirationTimestamp"] : [])],
   }),
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<PeeringUserOutputs>>> {
+    if (old && (await isStillGood(context, inputs, old.oldInputs, old.outputs))) return { drift: [] };
     if (old) return { drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN, expirationTimestamp: UNKNOWN };
     const consumerClusterId = known(inputs.consumerClusterId);
     if (consumerClusterId === undefined) return {};
@@ -54,7 +56,7 @@ export const peeringUser = defineResource({
     return { id, outputs: await establish(context, provider, id, inputs) };
   },
   async read(context, { id, inputs, outputs }) {
-    if (!inputs || !outputs.kubeconfig) {
+    if (!inputs) {
       throw new Error("a PeeringUser cannot be imported, as its private key is kept nowhere else: create a new one");
     }
     const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
@@ -75,16 +77,19 @@ export const peeringUser = defineResource({
     const namespaces = { installation: agentNamespace, tenant: namespace ?? "" };
     const [readers, writers] = bindingManifests(consumerClusterId, outputs.userName ?? "", namespaces);
     const drift = [
-      !isOwn(reader) && "the binding in the agent's namespace is missing or another user's",
-      !isOwn(writer) && "the binding in the tenant namespace is missing or another user's",
+      !outputs.kubeconfig && "the credential is missing: it was never handed out",
+      !isOwn(reader) && UNBOUND.installation,
+      !isOwn(writer) && UNBOUND.tenant,
       ...(isOwn(reader) ? deviationsOf(reader, addObjectMetadata(readers, inputs)) : []),
       ...(isOwn(writer) ? deviationsOf(writer, addObjectMetadata(writers, inputs)) : []),
     ].filter((line) => typeof line === "string");
     return { inputs, outputs: { ...(outputs as PeeringUserOutputs), drift } };
   },
-  async update(context, { id, inputs }) {
+  async update(context, { id, inputs, oldInputs, outputs }) {
     const provider = await openProvider(context, inputs, splitPairId(id).consumerId);
-    return establish(context, provider, id, inputs);
+    if (!(await isStillGood(context, inputs, oldInputs, outputs))) return establish(context, provider, id, inputs);
+    await bindUser(context, provider, inputs.consumerClusterId, outputs.userName ?? "");
+    return { ...(outputs as PeeringUserOutputs), drift: [] };
   },
   async delete(context, { id, inputs }) {
     const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
@@ -96,6 +101,27 @@ export const peeringUser = defineResource({
     await releaseTenantNamespace(context, provider, consumerClusterId);
   },
 });
+
+/** What a refresh says of rights that are gone. */
+const UNBOUND = {
+  installation: "the binding in the agent's namespace is missing or another user's",
+  tenant: "the binding in the tenant namespace is missing or another user's",
+};
+
+/** Whether the credential that was handed out may be kept: whoever has it would lose its access with a new one. */
+async function isStillGood(
+  context: CallContext,
+  inputs: UnknowableProperties<PeeringUserInputs>,
+  before: PeeringUserInputs,
+  outputs: Partial<PeeringUserOutputs>,
+): Promise<boolean> {
+  const isBound = !Object.values(UNBOUND).some((line) => outputs.drift?.includes(line));
+  const isKept = isBound && outputs.kubeconfig !== undefined && !isExpiring(outputs);
+  const wanted = known<PeeringUserInputs>(inputs);
+  if (!isKept || !wanted || wanted.expirationSeconds !== before.expirationSeconds) return false;
+  const server = wanted.apiServer ?? (await context.client(wanted.cluster)).transport.server;
+  return server === serverOf(outputs);
+}
 
 async function openProvider(
   context: ChangeContext<PeeringUserOutputs> | Parameters<typeof openCluster>[0],

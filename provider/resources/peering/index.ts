@@ -42,7 +42,7 @@ export const peering = defineComponent({
       }
     }
     const component = new Peering(TOKEN, name, {}, options);
-    const child = childrenOf(sdk, component, name);
+    const child = childrenOf(sdk, component, name, options);
     const forward = {
       consumer: inputs["consumer"],
       provider: inputs["provider"],
@@ -101,8 +101,13 @@ interface Child {
   outputs: Outputs;
 }
 
-/** Makes children of the component; a child's outputs must be named to be had. */
-function childrenOf(sdk: ComponentSdk, parent: pulumi.ComponentResource, name: string) {
+/** Makes children of the component; a child's outputs must be named to be had. Time limits are not handed down by themselves. */
+function childrenOf(
+  sdk: ComponentSdk,
+  parent: pulumi.ComponentResource,
+  name: string,
+  { customTimeouts }: pulumi.ComponentResourceOptions,
+) {
   class ChildResource extends sdk.CustomResource {}
   return (
     type: string,
@@ -117,7 +122,7 @@ function childrenOf(sdk: ComponentSdk, parent: pulumi.ComponentResource, name: s
       `liqo:index:${type}`,
       `${name}-${suffix}`,
       { ...expected, ...given },
-      { parent, dependsOn },
+      { parent, dependsOn, customTimeouts },
     );
     return { resource, outputs: resource as unknown as Outputs };
   };

@@ -1,3 +1,4 @@
+import { resourceListsEqual } from "../../../agent/api/index.js";
 import {
   defineResource,
   known,
@@ -46,7 +47,7 @@ export const resourceSlice = defineResource({
   diff: repairDrift,
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<ResourceSliceOutputs>>> {
     const name = inputs.name === undefined ? undefined : known(inputs.name);
-    if (old) return { drift: [], ...(known(inputs.resources) ? {} : { acceptedResources: UNKNOWN }) };
+    if (old) return { drift: [], ...(asksForTheSame(inputs, old.oldInputs) ? {} : { acceptedResources: UNKNOWN }) };
     const pair = await previewPair(context, inputs);
     const needs = { createVirtualNode: inputs.createVirtualNode === true, cordoned: inputs.cordoned === true };
     if (pair) await foreseeRights(context, sliceRights(pair, needs, context.signal));
@@ -84,6 +85,12 @@ export const resourceSlice = defineResource({
     await withdraw(context, await openDeparting(context, inputs, pair), name);
   },
 });
+
+/** Whether what was granted answers what is asked for now. */
+function asksForTheSame(inputs: UnknowableProperties<ResourceSliceInputs>, before: ResourceSliceInputs): boolean {
+  const resources = known<ResourceSliceInputs["resources"]>(inputs.resources);
+  return resources !== undefined && resourceListsEqual(resources, before.resources) && inputs.class === before.class;
+}
 
 async function establish(
   context: ChangeContext<ResourceSliceOutputs>,

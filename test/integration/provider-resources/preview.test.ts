@@ -77,6 +77,31 @@ describe("previews", function () {
     expect(plugin.logs).to.deep.equal([]);
   });
 
+  it("show what is granted as unknown once something else is asked for, and only then", async () => {
+    const link = await plugin.create("Authentication", pair());
+    const slice = await plugin.create("ResourceSlice", { ...pair(), name: "shown", resources: { cpu: "2" } });
+    const granted = async (asked: object): Promise<unknown> =>
+      (await plugin.previewUpdate(slice, { ...slice.inputs, ...asked }))["acceptedResources"];
+    expect(await granted({ objectLabels: { a: "b" } })).to.deep.equal(slice.state["acceptedResources"]);
+    expect(await granted({ resources: { cpu: "2000m" } })).to.deep.equal(slice.state["acceptedResources"]);
+    expect(await granted({ resources: { cpu: "3" } })).to.equal(UNKNOWN_VALUE);
+    expect(await granted({ class: "gold" })).to.equal(UNKNOWN_VALUE);
+    for (const kept of [slice, link]) await plugin.delete(kept);
+  });
+
+  it("tell clusters apart that have one address behind different proxies", async () => {
+    const behind = (proxy: string) => ({
+      kubeconfig: consumer.kubeconfig.replace(/^( *)server: .*$/m, `$&\n$1proxy-url: http://127.0.0.1:${proxy}`),
+    });
+    const said = async (one: string, other: string): Promise<string> =>
+      (await failureOf(plugin.check("NetworkLink", { consumer: behind(one), provider: behind(other) }))).message;
+    // Nobody is at home there.
+    expect(await said("1", "2"))
+      .to.contain("ECONNREFUSED")
+      .and.not.contain("same cluster");
+    expect(await said("1", "1")).to.contain("is the same cluster as the consumer");
+  });
+
   it("name each missing right with verb, resource, namespace and cluster; up then changes nothing", async () => {
     const kubeconfig = await provider.kubeconfigFor("reader");
     await grant(provider, "reader", "liqo", policyRules(PEERING_USER_LIQO_NS_RULES));

@@ -11,7 +11,7 @@ import {
 import { identityManifest } from "../../../provider/resources/authentication/identity.js";
 import { judgeTenant, tenantManifest } from "../../../provider/resources/authentication/tenant.js";
 import { judgeOffloading, offloadingManifest } from "../../../provider/resources/namespace-offloading/offload.js";
-import { isExpiring } from "../../../provider/resources/peering-user/expiry.js";
+import { isExpiring } from "../../../provider/resources/peering-user/credential.js";
 import { bindingManifests, userKubeconfig } from "../../../provider/resources/peering-user/manifests.js";
 import { sliceId, splitSliceId } from "../../../provider/resources/resource-slice/id.js";
 import {

@@ -10,6 +10,7 @@ import { Methods, startFakeEngine, toStruct, type FakeEngine } from "./fake-engi
 /** An engine's side of a run, on which components register what they consist of. */
 class FakeMonitor {
   readonly registered: string[] = [];
+  readonly timeouts = new Map<string, object | undefined>();
   questions = 0;
   private readonly server = new Server();
   private port = 0;
@@ -33,6 +34,9 @@ class FakeMonitor {
       resourceProto.RegisterResourceResponse
     > = ({ request }, callback) => {
       this.registered.push(request.getName());
+      const given = request.getCustomtimeouts();
+      const limits = given && [given.getCreate(), given.getUpdate(), given.getDelete()];
+      this.timeouts.set(request.getName(), limits);
       const response = new resourceProto.RegisterResourceResponse();
       response.setUrn(`urn:pulumi:run::run::${request.getType()}::${request.getName()}`);
       response.setObject(request.getObject());
@@ -77,7 +81,11 @@ describe("components of one run", () => {
     monitors.push(monitor);
     return monitor;
   };
-  const construct = (name: string, { endpoint }: { endpoint: string }): Promise<proto.ConstructResponse> => {
+  const construct = (
+    name: string,
+    { endpoint }: { endpoint: string },
+    limits?: { create: string; delete: string },
+  ): Promise<proto.ConstructResponse> => {
     const request = new proto.ConstructRequest();
     request.setType("liqo:index:Peering");
     request.setName(name);
@@ -85,6 +93,12 @@ describe("components of one run", () => {
     request.setStack("run");
     request.setMonitorendpoint(endpoint);
     request.setInputs(toStruct({ consumer: { context: "one" }, provider: { context: "two" } }));
+    if (limits) {
+      const timeouts = new proto.ConstructRequest.CustomTimeouts();
+      timeouts.setCreate(limits.create);
+      timeouts.setDelete(limits.delete);
+      request.setCustomtimeouts(timeouts);
+    }
     return engine.call(Methods.construct, request);
   };
 
@@ -97,6 +111,16 @@ describe("components of one run", () => {
     const parts = (name: string) => [name, `${name}-network`, `${name}-authentication`, `${name}-resources`];
     expect([...monitor.registered].sort()).to.deep.equal([...names, "fourth"].flatMap(parts).sort());
     expect(monitor.questions).to.equal(QUESTIONS);
+  });
+
+  it("hand their time limits down to what they consist of", async () => {
+    const monitor = await run();
+    await construct("hasty", monitor, { create: "4s", delete: "1m" });
+    await construct("patient", monitor);
+    for (const part of ["network", "authentication", "resources"]) {
+      expect(monitor.timeouts.get(`hasty-${part}`), part).to.deep.equal(["4s", "", "1m"]);
+      expect(monitor.timeouts.get(`patient-${part}`) ?? ["", "", ""], part).to.deep.equal(["", "", ""]);
+    }
   });
 
   it("of another run are made with what that one's engine supports", async () => {

@@ -1,0 +1,79 @@
+import { expect } from "chai";
+import { RoleBindingResource } from "../../../agent/runtime/index.js";
+import { failureOf, Plugin, type Kept } from "./support/plugin.js";
+import { startSimulatedPair, type SimulatedPair } from "./support/simulated-pair.js";
+
+type Inputs = Record<string, unknown>;
+
+/** Real API servers with simulated agents: the credential that was handed out stays good for as long as nothing asks for another. */
+describe("a PeeringUser's credential", function () {
+  this.timeout(180_000);
+  let simulated: SimulatedPair;
+  let plugin: Plugin;
+  let kept: Kept;
+
+  before(async () => {
+    simulated = await startSimulatedPair({ signing: ["provider"] });
+    plugin = await Plugin.start();
+    kept = await plugin.create("PeeringUser", inputs());
+  });
+  after(async () => {
+    await plugin?.stop();
+    await simulated?.stop();
+  });
+
+  function inputs(more: Inputs = {}): Inputs {
+    return { cluster: { kubeconfig: simulated.servers.provider.kubeconfig }, consumerClusterId: "someone", ...more };
+  }
+  const bindings = async () => {
+    const { items } = await simulated.servers.provider.client.list(RoleBindingResource);
+    return items.filter(({ subjects }) => subjects?.some(({ name }) => name === kept.state["userName"]));
+  };
+
+  it("stays while only the provider's own access, or labels, change", async () => {
+    const rotated = await simulated.servers.provider.kubeconfigFor("another-administrator", ["system:masters"]);
+    const news = inputs({ cluster: { kubeconfig: rotated }, objectLabels: { team: "platform" } });
+    expect((await plugin.previewUpdate(kept, news))["userName"]).to.equal(kept.state["userName"]);
+    const changed = await plugin.update(kept, news);
+    expect(changed.state["userName"]).to.equal(kept.state["userName"]);
+    expect(changed.state["kubeconfig"]).to.deep.equal(kept.state["kubeconfig"]);
+    const labels = (await bindings()).map(({ metadata }) => metadata?.labels?.["team"]);
+    expect(labels).to.deep.equal(["platform", "platform"]);
+    kept = changed;
+  });
+
+  it("stays when labels of its bindings have drifted, which are repaired", async () => {
+    const [binding] = await bindings();
+    const { name = "", namespace } = binding?.metadata ?? {};
+    const patch = { metadata: { labels: { team: null } } };
+    await simulated.servers.provider.client.mergePatch(RoleBindingResource, { name, namespace }, patch);
+    const found = await plugin.refresh(kept);
+    expect((found?.state["drift"] as string[]).join()).to.match(/metadata\.labels\.team/);
+    const repaired = await plugin.update(found!, kept.inputs);
+    expect(repaired.state["userName"]).to.equal(kept.state["userName"]);
+    expect((await plugin.refresh(repaired))?.state["drift"]).to.deep.equal([]);
+  });
+
+  it("is another one when its rights were taken away, or it is to lead elsewhere", async () => {
+    const [binding] = await bindings();
+    const { name = "", namespace } = binding?.metadata ?? {};
+    await simulated.servers.provider.client.delete(RoleBindingResource, { name, namespace });
+    const found = await plugin.refresh(kept);
+    const renewed = await plugin.update(found!, kept.inputs);
+    expect(renewed.state["userName"]).to.not.equal(kept.state["userName"]);
+    const elsewhere = await plugin.update(renewed, { ...kept.inputs, apiServer: "https://api.example.com:6443" });
+    expect(elsewhere.state["userName"]).to.not.equal(renewed.state["userName"]);
+    expect(JSON.stringify(elsewhere.state["kubeconfig"])).to.contain("https://api.example.com:6443");
+    kept = elsewhere;
+  });
+
+  it("that was never handed out is told by a refresh, and made by the next update", async () => {
+    const { kubeconfig: _, expirationTimestamp: __, ...partial } = kept.state;
+    const found = await plugin.refresh({ ...kept, state: partial });
+    expect((found?.state["drift"] as string[]).join()).to.contain("the credential is missing");
+    const completed = await plugin.update(found!, kept.inputs);
+    expect(completed.state["kubeconfig"]).to.not.equal(undefined);
+    expect((await failureOf(plugin.import("PeeringUser", kept.id))).message).to.contain("cannot be imported");
+    kept = completed;
+  });
+});
