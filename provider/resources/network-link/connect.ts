@@ -1,11 +1,12 @@
 import { GatewayClientResource, GatewayServerResource, type Configuration } from "../../../agent/api/index.js";
 import type { Pair, Side } from "../../preconditions/index.js";
 import { concurrently, type Progress, type Scope } from "../../waits/index.js";
-import { ensureTenantNamespace, type EnsuredNamespace } from "../tenant-namespace/index.js";
+import { ensureTenantNamespace, MANAGER, type EnsuredNamespace } from "../tenant-namespace/index.js";
 import { claimGateways, gatewayOfReverse } from "./claim.js";
 import { applyConfiguration, waitUntilMapped } from "./configure.js";
 import { linkEnds, type LinkEnd, type LinkEnds } from "./ends.js";
 import { waitUntilConnected, type TunnelEnd } from "./connection.js";
+import { removeGateways } from "./disconnect.js";
 import { findEndObjects, findInNewNamespace, type EndObjects } from "./find.js";
 import {
   applyClient,
@@ -21,6 +22,7 @@ import {
 import type { Endpoint, Ranges } from "./manifests.js";
 import type { KeyOptions, LinkOptions } from "./options.js";
 import { readRanges } from "./ranges.js";
+import { isOfReverse } from "./users.js";
 
 /** What a link has come to. */
 export interface Link {
@@ -152,10 +154,11 @@ async function agreeOnRoles(
 ): Promise<Roles> {
   const wanted = locationSide(location);
   const isThere = [present.consumer, present.provider].some(({ server, client }) => server ?? client);
-  if (isThere) {
+  if (isThere && !isOwnMisplaced(ends, present, location)) {
     const { server, client } = orient(ends, present, location);
     return { server, client, isReused: server.present.server !== undefined && server.end.side !== wanted };
   }
+  if (isThere) return turnAround(scope, ends, present, wanted);
   const side = await claimGateways(scope, ends, applied, wanted);
   const made = side === wanted ? undefined : await gatewayOfReverse(scope, ends[side], GatewayServerResource);
   const other = otherSide(side);
@@ -165,6 +168,30 @@ async function agreeOnRoles(
     isReused: made !== undefined,
   };
 }
+
+/**
+ * Whether gateways are the other way round than asked for, though no other direction's NetworkLink and no other tool has made them: a replaced NetworkLink
+ * leaves its gateways to the other direction's pods.
+ */
+export function isOwnMisplaced(ends: LinkEnds, present: Both<EndObjects>, location: LinkOptions["location"]): boolean {
+  const other = otherSide(locationSide(location));
+  const isOwn = present[other].server?.metadata.managedFields?.some(({ manager }) => manager === MANAGER) ?? false;
+  return isOwn && !SIDES.some((side) => isOfReverse(ends[side], present[side].configuration?.metadata.annotations));
+}
+
+/** Takes the gateways away, and has them made as asked. */
+async function turnAround(scope: Scope, ends: LinkEnds, present: Both<EndObjects>, wanted: Side): Promise<Roles> {
+  const other = otherSide(wanted);
+  scope.status(`the gateways are made anew, with the server at the ${wanted}`);
+  await removeGateways(scope, [ends.consumer, ends.provider]);
+  const left = (side: Side): OrientedEnd => ({
+    end: ends[side],
+    present: { configuration: present[side].configuration },
+  });
+  return { server: left(wanted), client: left(other), isReused: false };
+}
+
+const SIDES = ["consumer", "provider"] as const;
 
 function locationSide(location: LinkOptions["location"]): Side {
   return location === "Consumer" ? "consumer" : "provider";

@@ -8,6 +8,7 @@ import {
   Labels,
   LabelValues,
   NetworkResource,
+  PublicKeyResource,
   WgGatewayClientResource,
   WgGatewayServerResource,
 } from "../../../agent/api/index.js";
@@ -173,6 +174,21 @@ async function removeEnd(progress: Progress, end: LinkEnd): Promise<void> {
     ...ROOTS.map((type) => gone(type, { labelSelector })),
     ...FOLLOWERS.map((type) => gone(type, { filter: isOwned })),
   ]);
+}
+
+/** Takes the gateways of both ends away, and what they own; the ranges stay. */
+export async function removeGateways(progress: Progress, ends: readonly LinkEnd[]): Promise<void> {
+  const gateways = [GatewayClientResource, GatewayServerResource] as readonly ResourceType[];
+  await Promise.all(
+    ends.map(async (end) => {
+      await Promise.all(gateways.map((type) => deleteAll(progress, end, type)));
+      const { client, namespace } = end;
+      const selection = { namespace, labelSelector: { [Labels.remoteClusterID]: end.remoteId } };
+      for (const type of gateways) await waitUntilNone(progress, client, type, selection, explanationFor(end));
+      await waitUntilNone(progress, client, PublicKeyResource, { ...selection, filter: isOwned }, explanationFor(end));
+      await waitForGateways(progress, end);
+    }),
+  );
 }
 
 /** The ends of the tunnel itself. In a namespace that is going they end with it. */

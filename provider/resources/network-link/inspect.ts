@@ -6,7 +6,7 @@ import { addObjectMetadata } from "../../kube/object-metadata.js";
 import type { Pair, Peer } from "../../preconditions/index.js";
 import { findTenantNamespaces, namesOf, namespaceDeviations } from "../tenant-namespace/index.js";
 import { rangesOf } from "./configure.js";
-import { orient, type OrientedEnd } from "./connect.js";
+import { isOwnMisplaced, orient, type OrientedEnd } from "./connect.js";
 import { linkEnds, type LinkEnd } from "./ends.js";
 import { findEndObjects, type EndObjects } from "./find.js";
 import { ownKey } from "./connection.js";
@@ -76,6 +76,9 @@ export async function inspectLink(
     ...(await staleKeys({ here: ends.provider, held: provider, there: ends.consumer, owner: consumer }, signal)),
     ...(isReused ? [] : movedEndpoint(server.present, client.present, observed, client.end.side)),
     ...(isImport || isReused ? [] : changedObjects({ server, client }, observed)),
+    ...(!isImport && isOwnMisplaced(ends, found, inputs.gatewayServerLocation)
+      ? [`${server.end.side}: the gateway server is here, not at the side that gatewayServerLocation names`]
+      : []),
     ...(isImport ? [] : namespaceDeviations(tenantNamespaces, inputs)),
   ];
   return {

@@ -31,6 +31,11 @@ export function isLeftByReverse(end: Direction, annotations: Record<string, stri
   return reverseMarks(end, annotations).includes(LEFT);
 }
 
+/** Whether a NetworkLink of the other direction has anything to do with the link, or had. */
+export function isOfReverse(end: Direction, annotations: Record<string, string> = {}): boolean {
+  return isUsedByReverse(end, annotations) || isLeftByReverse(end, annotations);
+}
+
 /** Whether the NetworkLink of this consumer uses the link. */
 export function isInUseBy(consumerId: string, annotations: Record<string, string> = {}): boolean {
   return annotations[PREFIX + consumerId] === IN_USE;

@@ -36,4 +36,30 @@ describe("network links of both directions at once", function () {
       expect(await count(type), type.plural).to.deep.equal([0, 0]);
     }
   });
+
+  it("move the server where it is asked for, though the other direction's identity keeps the link", async () => {
+    const { consumer, provider } = simulated.clusters;
+    const pair = { consumer, provider };
+    const link = await plugin.create("NetworkLink", { ...pair, gatewayServerLocation: "Provider" });
+    const back = await plugin.create("Authentication", { consumer: provider, provider: consumer });
+    expect(await count(GatewayServerResource)).to.deep.equal([0, 1]);
+    // As an engine replaces it: what hangs on it by dependsOn alone stays meanwhile.
+    await plugin.delete(link);
+    expect(await count(GatewayServerResource), "kept for the other direction").to.deep.equal([0, 1]);
+    const news = { ...pair, gatewayServerLocation: "Consumer", mtu: 1380 };
+    expect((await plugin.refresh({ ...link, inputs: news }))?.state["drift"]).to.deep.equal([
+      "provider: the gateway server is here, not at the side that gatewayServerLocation names",
+    ]);
+    const moved = await plugin.create("NetworkLink", news);
+    expect([await count(GatewayServerResource), await count(GatewayClientResource)]).to.deep.equal([
+      [1, 0],
+      [0, 1],
+    ]);
+    expect((await plugin.refresh(moved))?.state["drift"]).to.deep.equal([]);
+    const [server] = (await simulated.servers.consumer.client.list(GatewayServerResource)).items;
+    expect(server?.spec.mtu).to.equal(1380);
+    await plugin.delete(back);
+    await plugin.delete(moved);
+    expect(await count(GatewayServerResource)).to.deep.equal([0, 0]);
+  });
 });
