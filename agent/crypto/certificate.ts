@@ -22,6 +22,15 @@ export function validityOf(certificatePem: string | Uint8Array): Validity | unde
   }
 }
 
+/** Of a certificate's subject; undefined when the PEM text is no certificate. */
+export function commonNameOf(certificatePem: string | Uint8Array): string | undefined {
+  try {
+    return /^CN=(.*)$/m.exec(new X509Certificate(certificatePem).subject)?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
 /** SubjectPublicKeyInfo (DER) of a PEM certificate; undefined when it is none. */
 export function certificateKey(certificatePem: string | Uint8Array): Buffer | undefined {
   try {

@@ -16,6 +16,9 @@ import { explainAgent } from "../network-link/explain.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { Party } from "./party.js";
 
+/** Of a Tenant that says nothing. */
+const DEFAULT_CONDITION: TenantCondition = "Active";
+
 /** What a consumer proves itself with (control plane specification, §2). All base64. */
 export interface Credentials {
   publicKey: string;
@@ -94,8 +97,9 @@ export async function applyTenant(
   options: { proxyURL?: string; tenantCondition?: TenantCondition },
 ): Promise<{ tenant: Tenant; isNew: boolean }> {
   const present = await findTenant(provider, progress.signal);
-  // A condition that the program no longer tells would become the default one, which lets a consumer back in.
-  const tenantCondition = options.tenantCondition ?? present?.spec.tenantCondition;
+  // Left out, it would become the default one, which lets a consumer back in whom the program, or somebody, has kept out.
+  const { tenantCondition: standing } = present?.spec ?? {};
+  const tenantCondition = options.tenantCondition ?? (standing === DEFAULT_CONDITION ? undefined : standing);
   const wanted = { ...options, tenantCondition };
   const manifest = tenantManifest(provider.remoteId, provider.namespace, credentials, wanted, present?.metadata.name);
   const tenant = await applyExactly(

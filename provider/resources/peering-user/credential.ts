@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { isRenewalDue, validityOf } from "../../../agent/crypto/index.js";
+import { commonNameOf, isRenewalDue, validityOf } from "../../../agent/crypto/index.js";
 import type { PeeringUserOutputs } from "./schema.js";
 
 interface Kubeconfig {
@@ -10,10 +10,18 @@ interface Kubeconfig {
 /** Whether the credential has expired, or will before long: two thirds of its time have passed. */
 export function isExpiring({ kubeconfig }: Partial<PeeringUserOutputs>, now = Date.now()): boolean {
   if (!kubeconfig) return false;
-  const { users } = parse(kubeconfig) as Kubeconfig;
-  const certificate = users?.[0]?.user?.["client-certificate-data"] ?? "";
-  const validity = validityOf(Buffer.from(certificate, "base64"));
+  const validity = validityOf(certificateIn(kubeconfig));
   return validity !== undefined && isRenewalDue(validity, now);
+}
+
+/** Whether the credential is the user's: what broke off midway has a new user, and the credential of the one before. */
+export function isOwn({ kubeconfig, userName }: Partial<PeeringUserOutputs>): boolean {
+  return kubeconfig !== undefined && commonNameOf(certificateIn(kubeconfig)) === userName;
+}
+
+function certificateIn(kubeconfig: string): Buffer {
+  const { users } = parse(kubeconfig) as Kubeconfig;
+  return Buffer.from(users?.[0]?.user?.["client-certificate-data"] ?? "", "base64");
 }
 
 /** The API server's URL that was handed out. */

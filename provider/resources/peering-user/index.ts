@@ -21,7 +21,7 @@ import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { repairDrift } from "../pair-properties.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
-import { isExpiring, serverOf } from "./credential.js";
+import { isExpiring, isOwn, serverOf } from "./credential.js";
 import { bindUser, generateUser, removeUser } from "./generate.js";
 import { bindingManifests, bindingNames } from "./manifests.js";
 import { peeringUserRights } from "./rights.js";
@@ -72,16 +72,16 @@ export const peeringUser = defineResource({
     ]);
     // Kubernetes deletes old requests by itself, so a missing one means nothing while the bindings are there.
     if (!reader && !writer && !request) return undefined;
-    const isOwn = (binding: typeof reader): boolean =>
+    const isUsers = (binding: typeof reader): boolean =>
       binding?.subjects?.some(({ name }) => name === outputs.userName) ?? false;
     const namespaces = { installation: agentNamespace, tenant: namespace ?? "" };
     const [readers, writers] = bindingManifests(consumerClusterId, outputs.userName ?? "", namespaces);
     const drift = [
-      !outputs.kubeconfig && "the credential is missing: it was never handed out",
-      !isOwn(reader) && UNBOUND.installation,
-      !isOwn(writer) && UNBOUND.tenant,
-      ...(isOwn(reader) ? deviationsOf(reader, addObjectMetadata(readers, inputs)) : []),
-      ...(isOwn(writer) ? deviationsOf(writer, addObjectMetadata(writers, inputs)) : []),
+      !isOwn(outputs) && "the credential is missing: the making of one broke off",
+      !isUsers(reader) && UNBOUND.installation,
+      !isUsers(writer) && UNBOUND.tenant,
+      ...(isUsers(reader) ? deviationsOf(reader, addObjectMetadata(readers, inputs)) : []),
+      ...(isUsers(writer) ? deviationsOf(writer, addObjectMetadata(writers, inputs)) : []),
     ].filter((line) => typeof line === "string");
     return { inputs, outputs: { ...(outputs as PeeringUserOutputs), drift } };
   },
@@ -116,7 +116,7 @@ async function isStillGood(
   outputs: Partial<PeeringUserOutputs>,
 ): Promise<boolean> {
   const isBound = !Object.values(UNBOUND).some((line) => outputs.drift?.includes(line));
-  const isKept = isBound && outputs.kubeconfig !== undefined && !isExpiring(outputs);
+  const isKept = isBound && isOwn(outputs) && !isExpiring(outputs);
   const wanted = known<PeeringUserInputs>(inputs);
   if (!isKept || !wanted || wanted.expirationSeconds !== before.expirationSeconds) return false;
   const server = wanted.apiServer ?? (await context.client(wanted.cluster)).transport.server;
