@@ -1,8 +1,17 @@
 import { Option, type Command } from "commander";
 import { newKeyPair } from "../../agent/controller/network/gateways/key-secret.js";
+import type { ClusterArgs } from "../../provider/framework/index.js";
 import { renderManifests } from "../../provider/functions/render-manifests.js";
-import type { RenderOutputs } from "../../provider/functions/rendering/schema.js";
-import { addClusterFlags, clusterArgsOf, CommandContext, type ClusterFlags } from "../clusters.js";
+import type { RenderInputs, RenderOutputs } from "../../provider/functions/rendering/schema.js";
+import {
+  addClusterFlags,
+  clusterArgsOf,
+  CommandContext,
+  namesCluster,
+  remoteFlagsOf,
+  type ClusterFlags,
+  type RemoteClusterFlags,
+} from "../clusters.js";
 import { formatData } from "../output/format.js";
 import { UsageError, type Terminal } from "../terminal.js";
 import { checkedInputs, readInputs, setInput, type Given } from "./given-inputs.js";
@@ -22,12 +31,13 @@ interface AgentFlags extends CommonFlags {
   helm?: string;
 }
 
-interface PeeringFlags extends CommonFlags {
-  remoteKubeconfig?: string;
-  remoteContext?: string;
+interface PeeringFlags extends CommonFlags, RemoteClusterFlags {
   newKeys?: boolean;
   only?: "consumer" | "provider";
 }
+
+/** Of either command; what it has not is absent. */
+type RenderFlags = CommonFlags & Pick<PeeringFlags, "only" | keyof RemoteClusterFlags>;
 
 export function addRenderCommand(program: Command, terminal: Terminal): void {
   const render = program
@@ -43,7 +53,9 @@ export function addRenderCommand(program: Command, terminal: Terminal): void {
   addCommonOptions(agent, "the properties of an Agent", "such as podCIDRs=[10.244.0.0/16]");
   const peering = render
     .command("peering")
-    .description("both sides of a peering; with kubeconfigs, what is left out is read from the clusters")
+    .description(
+      "both sides of a peering; what is left out is read from the clusters that options name: the consumer, and with remote- the provider",
+    )
     .option("--new-keys", "make WireGuard keys for both gateways, so that neither waits for the other")
     .addOption(new Option("--only <side>", "one of the two clusters").choices(["consumer", "provider"]))
     .action((flags: PeeringFlags) => renderPeering(terminal, flags));
@@ -93,9 +105,8 @@ function withoutSide(message: string): string {
 
 async function renderPeering(terminal: Terminal, flags: PeeringFlags): Promise<void> {
   const given = await givenBy(flags, terminal);
-  const { remoteKubeconfig: kubeconfig, remoteContext: context } = flags;
-  const consumer = side(given["consumer"], clusterArgsOf(flags, terminal), flags.newKeys);
-  const provider = side(given["provider"], clusterArgsOf({ kubeconfig, context }, terminal), flags.newKeys);
+  const consumer = side(given["consumer"], clusterNamedBy(flags, terminal), flags.newKeys);
+  const provider = side(given["provider"], clusterNamedBy(remoteFlagsOf(flags), terminal), flags.newKeys);
   await render(terminal, flags, { ...(saysWhat(given) ? given : EVERYTHING), consumer, provider });
 }
 
@@ -106,39 +117,44 @@ function saysWhat(given: Given): boolean {
   return Object.keys(given).some((key) => key !== "consumer" && key !== "provider");
 }
 
-function side(given: unknown, cluster: object, newKeys = false): Given {
+/** Undefined where no option names a cluster: none is asked then. */
+function clusterNamedBy(flags: ClusterFlags, terminal: Terminal): ClusterArgs | undefined {
+  return namesCluster(flags) ? clusterArgsOf(flags, terminal) : undefined;
+}
+
+function side(given: unknown, cluster: ClusterArgs | undefined, newKeys = false): Given {
   const own = typeof given === "object" && given !== null ? (given as Given) : {};
-  return {
-    ...(Object.keys(cluster).length > 0 ? { cluster } : {}),
-    ...(newKeys ? { keys: newKeyPair() } : {}),
-    ...own,
-  };
+  return { ...(cluster ? { cluster } : {}), ...(newKeys ? { keys: newKeyPair() } : {}), ...own };
 }
 
 async function render(
   terminal: Terminal,
-  flags: CommonFlags & { only?: "consumer" | "provider" },
+  flags: RenderFlags,
   given: Given,
   rename: (message: string) => string = (message) => message,
 ): Promise<void> {
-  const context = new CommandContext(terminal, flags);
   try {
-    const outputs = await renderManifests.call(context, checkedInputs(renderManifests.inputs, given));
-    await deliver(terminal, flags, outputs);
+    const inputs = checkedInputs(renderManifests.inputs, given);
+    await deliver(terminal, flags, await rendered(terminal, flags, inputs));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     error.message = rename(error.message);
     throw error;
+  }
+}
+
+async function rendered(terminal: Terminal, flags: RenderFlags, inputs: RenderInputs): Promise<RenderOutputs> {
+  const args = inputs.provider?.cluster;
+  const remote = args && { args, flags: remoteFlagsOf(flags) };
+  const context = new CommandContext(terminal, flags, remote);
+  try {
+    return await renderManifests.call(context, inputs);
   } finally {
     context.close();
   }
 }
 
-async function deliver(
-  terminal: Terminal,
-  { output, out, only }: CommonFlags & { only?: "consumer" | "provider" },
-  outputs: RenderOutputs,
-): Promise<void> {
+async function deliver(terminal: Terminal, { output, out, only }: RenderFlags, outputs: RenderOutputs): Promise<void> {
   if (output) return terminal.out(formatData(outputs, output));
   const sides = only ? [outputs[only]] : [outputs.consumer, outputs.provider];
   const rendered = sides.filter((one) => one !== undefined);

@@ -38,9 +38,15 @@ export async function loadCluster(
   return parseCluster(readCluster(cluster, config, env));
 }
 
-/** A kubeconfig's text (of several files, if KUBECONFIG lists them) and the context asked for. */
-export interface ClusterText {
+/** A kubeconfig's text (of several files, if KUBECONFIG lists them). */
+interface Texts {
   text: string[];
+  /** Files that KUBECONFIG lists and that are not there: what is sought in vain may have been in one. */
+  missing: string[];
+}
+
+/** The texts, and the context asked for. */
+export interface ClusterText extends Texts {
   context: string | undefined;
 }
 
@@ -54,27 +60,36 @@ export function readCluster(
   const kubeconfig = ownKubeconfig ?? nonEmpty(config.kubeconfig);
   // The provider's context belongs to the provider's kubeconfig.
   const context = nonEmpty(cluster?.context) ?? (ownKubeconfig === undefined ? nonEmpty(config.context) : undefined);
-  return { text: readText(kubeconfig, env), context };
+  return { ...readTexts(kubeconfig, env), context };
 }
 
 /** @throws ClusterArgsError */
-export async function parseCluster({ text, context }: ClusterText): Promise<LoadedCluster> {
-  return choose(await parse(text), context, text);
+export async function parseCluster(read: ClusterText): Promise<LoadedCluster> {
+  return choose(await parse(read), read);
 }
 
-function readText(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): string[] {
-  if (kubeconfig !== undefined) return [isContent(kubeconfig) ? kubeconfig : readNamed(kubeconfig)];
-  const listed = (env["KUBECONFIG"] ?? "").split(path.delimiter).filter((name) => name !== "");
-  if (listed.length > 0) return listed.map((name) => readNamed(name, " (from KUBECONFIG)"));
-  const usual = path.join(env["HOME"] ?? os.homedir(), ".kube", "config");
-  try {
-    return [readNamed(usual)];
-  } catch {
-    throw new ClusterArgsError(
-      "kubeconfig",
-      `no kubeconfig: give one here or in the provider's configuration, set KUBECONFIG, or put one at ${usual}`,
-    );
+function readTexts(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): Texts {
+  if (kubeconfig !== undefined) {
+    return { text: [isContent(kubeconfig) ? kubeconfig : readNamed(kubeconfig)], missing: [] };
   }
+  const listed = (env["KUBECONFIG"] ?? "").split(path.delimiter).filter((name) => name !== "");
+  if (listed.length > 0) return readListed(listed);
+  const usual = path.join(env["HOME"] ?? os.homedir(), ".kube", "config");
+  const text = readIfThere(usual);
+  if (text !== undefined) return { text: [text], missing: [] };
+  throw new ClusterArgsError(
+    "kubeconfig",
+    `no kubeconfig: give one here or in the provider's configuration, set KUBECONFIG, or put one at ${usual}`,
+  );
+}
+
+/** As kubectl does: a file that is not there counts for nothing, as long as another one is. Shells often list what is made only later. */
+function readListed(names: string[]): Texts {
+  const files = names.map((name) => ({ name, text: readIfThere(name, FROM_LIST) }));
+  const text = files.flatMap((file) => file.text ?? []);
+  const missing = files.filter((file) => file.text === undefined).map(({ name }) => name);
+  if (text.length === 0) throw unreadable(missing, FROM_LIST, missing.length > 1 ? "none of them is there" : ABSENT);
+  return { text, missing };
 }
 
 /** A path has no line breaks, and JSON or YAML of a kubeconfig always has "apiVersion" or a brace. */
@@ -82,21 +97,43 @@ function isContent(text: string): boolean {
   return text.includes("\n") || text.trimStart().startsWith("{") || text.includes("apiVersion");
 }
 
+const FROM_LIST = " (from KUBECONFIG)";
+const ABSENT = "there is no such file";
+
+function readNamed(name: string): string {
+  const text = readIfThere(name);
+  if (text === undefined) throw unreadable([name], "", ABSENT);
+  return text;
+}
+
 /** At once: many resources name the same small files over and over, and the detour through other threads takes ten times as long. */
-function readNamed(name: string, origin = ""): string {
-  const file = name.startsWith("~/") ? path.join(os.homedir(), name.slice(2)) : name;
+function readIfThere(name: string, origin = ""): string | undefined {
+  const file = pathOf(name);
   try {
     const text = readFileSync(file, "utf8");
     return absolutePaths(text, path.dirname(path.resolve(file)));
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    const why =
-      code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : (code ?? "unreadable");
-    throw new ClusterArgsError(
-      "kubeconfig",
-      `cannot read the kubeconfig ${JSON.stringify(shorten(file))}${origin}: ${why}`,
-    );
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw unreadable([name], origin, code === "EACCES" ? "permission denied" : (code ?? "unreadable"));
   }
+}
+
+function unreadable(names: string[], origin: string, why: string): ClusterArgsError {
+  const what = names.length > 1 ? "any of the kubeconfigs" : "the kubeconfig";
+  return new ClusterArgsError("kubeconfig", `cannot read ${what} ${quoted(names)}${origin}: ${why}`);
+}
+
+function skipped(missing: string[]): string {
+  return missing.length > 0 ? `; not there, so skipped: ${quoted(missing)}${FROM_LIST}` : "";
+}
+
+function quoted(names: string[]): string {
+  return names.map((name) => JSON.stringify(shorten(pathOf(name)))).join(", ");
+}
+
+function pathOf(name: string): string {
+  return name.startsWith("~/") ? path.join(os.homedir(), name.slice(2)) : name;
 }
 
 /** Files that a kubeconfig names relative to itself (certificates, keys, tokens). */
@@ -113,7 +150,7 @@ function shorten(text: string): string {
   return text.length > 120 ? `${text.slice(0, 24)}…` : text;
 }
 
-async function parse(texts: string[]): Promise<KubeConfig[]> {
+async function parse({ text: texts, missing }: Texts): Promise<KubeConfig[]> {
   const { KubeConfig: Config } = await import("@kubernetes/client-node");
   const configs = texts.map((text) => {
     const config = new Config();
@@ -129,7 +166,7 @@ async function parse(texts: string[]): Promise<KubeConfig[]> {
     return config;
   });
   if (configs.length === 0 || (configs.length === 1 && configs[0]?.getContexts().length === 0)) {
-    throw new ClusterArgsError("kubeconfig", "is no kubeconfig: it has no contexts");
+    throw new ClusterArgsError("kubeconfig", `is no kubeconfig: it has no contexts${skipped(missing)}`);
   }
   return configs;
 }
@@ -150,11 +187,11 @@ function configOf(configs: KubeConfig[], context: string): KubeConfig {
   return home;
 }
 
-function choose(configs: KubeConfig[], wanted: string | undefined, text: string[]): LoadedCluster {
+function choose(configs: KubeConfig[], { text, missing, context: wanted }: ClusterText): LoadedCluster {
   const names = [...new Set(configs.flatMap((config) => config.getContexts().map((context) => context.name)))];
   const context =
     wanted ?? configs.map((config) => nonEmpty(config.getCurrentContext())).find((name) => name !== undefined);
-  const there = names.length > 0 ? names.join(", ") : "none";
+  const there = `${names.length > 0 ? names.join(", ") : "none"}${skipped(missing)}`;
   if (context === undefined) {
     throw new ClusterArgsError("context", `is needed, as the kubeconfig has no current context; there are ${there}`);
   }

@@ -43,6 +43,18 @@ describe("the pages about the command line", () => {
     }
   });
 
+  it("tell of every option that names a cluster, and of none that is not there", () => {
+    const page = read("docs/cli.md");
+    const [, section = ""] = /^## Which cluster\n([^]*?)^## /m.exec(page) ?? [];
+    const told = [...section.matchAll(/`(--[a-z-]+)/g)].map(([, option]) => option);
+    const peering = descend(program, ["render", "peering"]).options.flatMap(({ long }) => long ?? []);
+    expect(peering).to.include.members(told);
+    const named = peering.filter((option) => /-(kubeconfig|context|cluster|user|timeout)$/.test(option));
+    expect([...new Set(told)]).to.have.members(named);
+    const all = [...descend(program, ["info"]).options, ...descend(program, ["render", "agent"]).options];
+    expect(all.filter(({ long }) => long?.startsWith("--remote-"))).to.deep.equal([]);
+  });
+
   it("name properties that the resources have, option by option", () => {
     const schema = packageSchema(registry, "1.2.3") as unknown as Schema;
     const rows =

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -60,6 +60,67 @@ describe("loading of kubeconfigs", () => {
     expect((await loadCluster({ context: "two" }, NO_CONFIG, env)).context).to.equal("two");
     const failure = await failureOf(loadCluster(undefined, NO_CONFIG, { HOME: folder }));
     expect(failure.message).to.contain("no kubeconfig").and.contain(folder);
+  });
+
+  it("skips files of KUBECONFIG that are not there, as kubectl does, and names them where something is sought in vain", async () => {
+    const [here, gone] = [path.join(folder, "here"), path.join(folder, "gone")];
+    await writeFile(here, kubeconfig(["here"]));
+    for (const files of [
+      [gone, here],
+      [here, gone],
+    ]) {
+      const env = { KUBECONFIG: files.join(path.delimiter) };
+      expect((await loadCluster(undefined, NO_CONFIG, env)).context).to.equal("here");
+      const failure = await failureOf(loadCluster({ context: "x" }, NO_CONFIG, env));
+      expect(failure.property).to.equal("context");
+      expect(failure.message).to.equal(
+        `the kubeconfig has no context "x"; there are here; not there, so skipped: "${gone}" (from KUBECONFIG)`,
+      );
+    }
+    await writeFile(here, kubeconfig([]));
+    const env = { KUBECONFIG: [gone, here].join(path.delimiter) };
+    expect((await failureOf(loadCluster(undefined, NO_CONFIG, env))).message).to.equal(
+      `is no kubeconfig: it has no contexts; not there, so skipped: "${gone}" (from KUBECONFIG)`,
+    );
+  });
+
+  it("fails where KUBECONFIG leaves nothing to read, or a file that is there cannot be read", async () => {
+    const [gone, lost, good] = ["gone", "lost", "good"].map((name) => path.join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(good, kubeconfig(["good"]));
+    const cases: [string[], string][] = [
+      [[gone], `cannot read the kubeconfig "${gone}" (from KUBECONFIG): there is no such file`],
+      [
+        [gone, lost],
+        `cannot read any of the kubeconfigs "${gone}", "${lost}" (from KUBECONFIG): none of them is there`,
+      ],
+      [[good, folder], `cannot read the kubeconfig "${folder}" (from KUBECONFIG): EISDIR`],
+    ];
+    for (const [files, message] of cases) {
+      const env = { HOME: folder, KUBECONFIG: files.join(path.delimiter) };
+      const failure = await failureOf(loadCluster(undefined, NO_CONFIG, env));
+      expect(failure).to.include({ property: "kubeconfig", message });
+    }
+  });
+
+  it("fails for a file that a resource or the provider names, whatever KUBECONFIG lists", async () => {
+    const [gone, good] = [path.join(folder, "gone"), path.join(folder, "good")];
+    await writeFile(good, kubeconfig(["good"]));
+    const message = `cannot read the kubeconfig "${gone}": there is no such file`;
+    const env = { KUBECONFIG: good };
+    expect(await failureOf(loadCluster({ kubeconfig: gone }, NO_CONFIG, env))).to.include({ message });
+    const config = { ...NO_CONFIG, kubeconfig: gone };
+    expect(await failureOf(loadCluster(undefined, config, env))).to.include({ message });
+  });
+
+  it("tells a usual kubeconfig that cannot be read from one that is not there", async () => {
+    const usual = path.join(folder, "home", ".kube", "config");
+    await mkdir(usual, { recursive: true });
+    const failure = await failureOf(loadCluster(undefined, NO_CONFIG, { HOME: path.join(folder, "home") }));
+    expect(failure.message).to.equal(`cannot read the kubeconfig "${usual}": EISDIR`);
   });
 
   it("takes the user of a context from the file that has the context, though another file calls its own alike", async () => {
