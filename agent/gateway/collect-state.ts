@@ -22,7 +22,9 @@ export interface GatewayObjects {
   internalNodes: readonly InternalNode[];
   nodes: readonly Node[];
   ips: readonly IP[];
-  /** Pod addresses by node, for nodes without a pod range of their own. */
+  /** Whether the CNI gives pods other addresses than those of their nodes' ranges. */
+  ignoresPodRanges?: boolean;
+  /** Pod addresses by node, for nodes whose pods no range tells. */
   podAddresses: (nodeName: string) => string[];
 }
 
@@ -79,7 +81,7 @@ function nodeStates({ nodeName }: GatewayArguments, objects: GatewayObjects): No
           id: tunnel.spec.id,
           linkAddress: internalNode.spec.interface.node.ip,
           underlay,
-          pods: podRanges(node) ?? objects.podAddresses(name),
+          pods: (objects.ignoresPodRanges ? undefined : podRanges(node)) ?? objects.podAddresses(name),
           isOwn,
         },
       ];
@@ -92,6 +94,17 @@ export function podRanges(node: Node | undefined): string[] | undefined {
   const { podCIDRs, podCIDR } = node?.spec ?? {};
   const ranges = (podCIDRs ?? (podCIDR ? [podCIDR] : [])).filter(isCidr);
   return ranges.length > 0 ? ranges : undefined;
+}
+
+/**
+ * Whether the CNI gives pods other addresses than those of their nodes' ranges, as Calico's own IPAM and Cilium's cluster pool do while the controller manager
+ * gives nodes ranges all the same: the gateway's own pod, on its node, shows it for the whole cluster. Undefined while nothing shows it. A gateway in its node's own
+ * network has the node's addresses, of which a bridge's is in the range; where none is, it costs a route for each pod, which leads there with any CNI.
+ */
+export function ignoresPodRanges(ownNode: Node | undefined, ownAddresses: readonly string[]): boolean | undefined {
+  if (!ownNode || ownAddresses.length === 0) return undefined;
+  const ranges = podRanges(ownNode) ?? [];
+  return !ownAddresses.some((address) => ranges.some((range) => cidrContainsAddress(range, address)));
 }
 
 /** Addresses lent from the external range; those that nodes must not use are addresses only. */

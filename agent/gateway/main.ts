@@ -22,7 +22,7 @@ import { applyKernelSettings } from "./kernel-settings.js";
 import { privateKeyOf } from "./key-source.js";
 import { Leadership } from "./leadership/leadership.js";
 import { gatewayMetrics } from "./metrics.js";
-import { yieldOwnAddress } from "./own-address.js";
+import { ownAddresses, yieldOwnAddress } from "./own-address.js";
 import { PeerKeeper } from "./peer-keeper.js";
 import { gatewayLinks, gatewayRouting } from "./routing.js";
 import { gatewayRuleset } from "./ruleset.js";
@@ -119,7 +119,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
       .apply(gatewayRuleset(collectState(args, NOTHING)))
       .then(applyKernelSettings)
       .then(() => yieldOwnAddress(run)),
-    sources.start(),
+    ownAddresses(run).then((own) => sources.start(own.map(({ address }) => address))),
     endpoints?.refresh(),
     watch.listen(),
   ]);
@@ -136,7 +136,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   await aborted(ended.signal);
   // Another replica takes over while this one still ends.
   await leadership?.stop();
-  await Promise.all([tunnelLoop.stop(), pathsLoop.stop(), hostRules.stop()]);
+  await Promise.all([tunnelLoop.stop(), pathsLoop.stop(), hostRules.stop(), sources.stop()]);
   watch.close();
   health.close();
   await names;

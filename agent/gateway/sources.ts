@@ -1,4 +1,4 @@
-import type { Node, Pod, Secret } from "kubernetes-types/core/v1";
+import type { Node, Pod, PodStatus, Secret } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ConnectionResource,
@@ -10,6 +10,7 @@ import {
   Labels,
   PublicKeyResource,
   gatewayResourceName,
+  isIPv4,
   lentPart,
   peerConfiguration,
   type Configuration,
@@ -26,7 +27,10 @@ import {
   type Logger,
 } from "../runtime/index.js";
 import type { GatewayArguments } from "./arguments.js";
-import { podRanges, type GatewayObjects } from "./collect-state.js";
+import { ignoresPodRanges, podRanges, type GatewayObjects } from "./collect-state.js";
+
+/** The index of pods by the node that carries them. */
+const BY_NODE = "node";
 
 /** Keeps what a gateway reads, and nothing else: by namespace and label where there is one, trimmed where objects are large. */
 export class GatewaySources {
@@ -40,6 +44,9 @@ export class GatewaySources {
   private readonly ips;
   private readonly keySecrets?: Informer<Secret>;
   private pods?: Informer<Pod>;
+  private ownAddresses: readonly string[] = [];
+  /** Found out once: neither the gateway's pod nor its node ever gets other addresses. */
+  private ignoresPodRanges?: boolean;
 
   constructor(
     private readonly client: KubeClient,
@@ -81,34 +88,35 @@ export class GatewaySources {
     }
   }
 
-  async start(): Promise<void> {
-    const all: Informer<KubeObject>[] = [
-      this.keys,
-      this.configurations,
-      this.connections,
-      this.fabrics,
-      this.tunnels,
-      this.internalNodes,
-      this.nodes,
-      this.ips,
-    ].map((informer) => informer as unknown as Informer<KubeObject>);
+  /** @param ownAddresses those of the gateway's pod, by which the nodes' pod ranges are judged */
+  async start(ownAddresses: readonly string[]): Promise<void> {
+    this.ownAddresses = ownAddresses;
+    const all = this.always;
     for (const informer of all) informer.onEvent(this.onChange).start();
     // The mounted file serves until this one is there.
     this.keySecrets?.onEvent(this.onChange).start();
     await Promise.all(all.map((informer) => informer.waitForSync()));
+    this.watchPodsIfNeeded();
+    // Else the first pass would take away what a process before this one has routed to them.
+    await this.pods?.waitForSync();
+  }
+
+  async stop(): Promise<void> {
+    const always = this.always.map((informer) => informer.stop());
+    await Promise.all([...always, this.keySecrets?.stop(), this.pods?.stop()]);
   }
 
   objects(): GatewayObjects {
-    const nodes = this.nodes.list();
-    if (!this.pods && nodes.some((node) => !podRanges(node))) this.watchPods();
+    this.watchPodsIfNeeded();
     return {
       configuration: this.configuration,
       fabric: this.fabrics.list()[0],
       tunnels: this.tunnels.list(),
       internalNodes: this.internalNodes.list(),
-      nodes,
+      nodes: this.nodes.list(),
       ips: this.ips.list(),
-      podAddresses: (nodeName) => (this.pods?.list() ?? []).flatMap((pod) => podAddress(pod, nodeName)).sort(),
+      ignoresPodRanges: this.ignoresPodRanges,
+      podAddresses: (nodeName) => this.podAddresses(nodeName),
     };
   }
 
@@ -138,17 +146,42 @@ export class GatewaySources {
     return peerConfiguration(this.configurations.list(), remoteClusterID, namespace);
   }
 
-  /** Only where nodes have no range: one route for each pod then. */
-  private watchPods(): void {
+  /** What is watched in every cluster, and waited for. */
+  private get always(): Informer<KubeObject>[] {
+    const { keys, configurations, connections, fabrics, tunnels, internalNodes, nodes, ips } = this;
+    const all = [keys, configurations, connections, fabrics, tunnels, internalNodes, nodes, ips];
+    return all.map((informer) => informer as unknown as Informer<KubeObject>);
+  }
+
+  /** Pods are many: they are watched only where nodes have no range, or one that the CNI ignores. There is a route for each of them then. */
+  private watchPodsIfNeeded(): void {
+    this.judgePodRanges();
+    if (this.pods || (!this.ignoresPodRanges && this.nodes.list().every(podRanges))) return;
     const options = { fieldSelector: "spec.hostNetwork=false", trim: trimPod, logger: this.logger };
-    this.pods = new Informer(this.client, PodResource, options).onEvent(this.onChange).start();
+    const pods = new Informer(this.client, PodResource, options).addIndex(BY_NODE, carryingNode);
+    this.pods = pods.onEvent(this.onChange).start();
+  }
+
+  private judgePodRanges(): void {
+    if (this.ignoresPodRanges !== undefined) return;
+    const { ownAddresses } = this;
+    const { nodeName } = this.args;
+    this.ignoresPodRanges = ignoresPodRanges(this.nodes.get(nodeName), ownAddresses);
+    if (this.ignoresPodRanges)
+      this.logger.info({ nodeName, ownAddresses }, "pods are beside their nodes' ranges: a route for each");
+  }
+
+  private podAddresses(nodeName: string): string[] {
+    const pods = this.pods?.byIndex(BY_NODE, nodeName) ?? [];
+    return pods.flatMap(({ status }) => status?.podIP ?? []).sort();
   }
 }
 
-function podAddress({ spec, status, metadata }: Pod, nodeName: string): string[] {
+/** The node through which a pod is reached; none for one that has ended, whose address may be another's, and for one that is offloaded. */
+function carryingNode({ spec, status, metadata }: Pod): string[] {
   const isEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
   const isOffloaded = metadata?.labels?.[Labels.shadowPod] === "true";
-  return status?.podIP && spec?.nodeName === nodeName && !isEnded && !isOffloaded ? [status.podIP] : [];
+  return spec?.nodeName && status?.podIP && !isEnded && !isOffloaded ? [spec.nodeName] : [];
 }
 
 function trimNode({ apiVersion, kind, metadata, spec }: Node): Node {
@@ -163,6 +196,11 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
   return {
     metadata: { name, namespace, uid, resourceVersion, ...(shadow ? { labels: { [Labels.shadowPod]: shadow } } : {}) },
     spec: { nodeName: spec?.nodeName, containers: [] },
-    status: { podIP: status?.podIP, phase: status?.phase },
+    status: { podIP: ipv4Address(status), phase: status?.phase },
   };
+}
+
+/** Of a pod with addresses of both families, the first may be either. */
+function ipv4Address({ podIP, podIPs = [] }: PodStatus = {}): string | undefined {
+  return [podIP, ...podIPs.map(({ ip }) => ip)].find((address) => address !== undefined && isIPv4(address));
 }

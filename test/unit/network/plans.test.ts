@@ -1,7 +1,12 @@
 import { expect } from "chai";
 import { fabricLinks, fabricRouting, fabricRuleset } from "../../../agent/fabric/plan.js";
 import { collectFabricState } from "../../../agent/fabric/collect-state.js";
-import { collectState, lentAddresses } from "../../../agent/gateway/collect-state.js";
+import {
+  collectState,
+  ignoresPodRanges,
+  lentAddresses,
+  type GatewayObjects,
+} from "../../../agent/gateway/collect-state.js";
 import { parseGatewayArguments } from "../../../agent/gateway/arguments.js";
 import { gatewayLinks, gatewayRouting } from "../../../agent/gateway/routing.js";
 import { gatewayRuleset } from "../../../agent/gateway/ruleset.js";
@@ -69,7 +74,7 @@ const internalNode = (name: string, ip: string, address: string) =>
 const ip = (lent: string, target: string, labels = {}) =>
   IPResource.build({ metadata: { name: lent, namespace: "x", labels }, spec: { ip: target }, status: { ip: lent } });
 
-const state = collectState(args, {
+const objects: GatewayObjects = {
   configuration,
   fabric,
   tunnels: [tunnel("n2", 2), tunnel("n1", 1), tunnel("gone", 3)],
@@ -85,7 +90,8 @@ const state = collectState(args, {
     ip("10.99.0.1", "192.0.2.1"),
   ],
   podAddresses: (node) => (node === "n2" ? ["10.244.2.7"] : []),
-});
+};
+const state = collectState(args, objects);
 
 describe("what a gateway does, from custom resources", () => {
   it("knows its nodes, its mappings and its pairs of ranges", () => {
@@ -136,6 +142,30 @@ describe("what a gateway does, from custom resources", () => {
     expect(text).to.contain("dnat to ip daddr map { 10.70.0.4 : 198.51.100.9, 10.70.0.5 : 10.244.2.7 }");
   });
 
+  it("routes to each pod where the CNI ignores the nodes' ranges, and never to a range", () => {
+    const addresses: Record<string, string[]> = { n1: ["10.244.235.193", "10.244.235.200"], n2: ["10.244.90.7"] };
+    const ranges = (podCIDRs: string[]) => ({ spec: { podCIDRs } });
+    const nodes = [
+      { metadata: { name: "n1" }, ...ranges(["10.244.1.0/24"]) },
+      { metadata: { name: "n2" }, ...ranges(["10.244.2.0/24"]) },
+    ];
+    const podAddresses = (node: string): string[] => addresses[node] ?? [];
+    const routes = (ignoresPodRanges: boolean | undefined) =>
+      gatewayRouting(collectState(args, { ...objects, nodes, podAddresses, ignoresPodRanges, ips: [] }))
+        .tables[0]?.routes.filter(({ via }) => via)
+        .map(({ destination, via, device }) => [destination, via, device]);
+    expect(routes(true)).to.deep.equal([
+      ["10.244.235.193", "10.80.0.1", "liqo.n1"],
+      ["10.244.235.200", "10.80.0.1", "liqo.n1"],
+      ["10.244.90.7", "10.80.0.2", "liqo.n2"],
+    ]);
+    for (const known of [false, undefined])
+      expect(routes(known)).to.deep.equal([
+        ["10.244.1.0/24", "10.80.0.1", "liqo.n1"],
+        ["10.244.2.0/24", "10.80.0.2", "liqo.n2"],
+      ]);
+  });
+
   it("lets nothing pass before the ranges are known", () => {
     const empty = collectState(args, { tunnels: [], internalNodes: [], nodes: [], ips: [], podAddresses: () => [] });
     expect(gatewayRuleset(empty)).to.match(/\n\s*counter name "foreign-source" drop/);
@@ -148,6 +178,28 @@ describe("what a gateway does, from custom resources", () => {
     expect(() => parseGatewayArguments([...some, "--mode=both"])).to.throw('--mode: "both"');
     expect(() => parseGatewayArguments([...some, "--mode=server", "--mtu=70000"])).to.throw("--mtu");
   });
+});
+
+describe("whether a CNI ignores the nodes' pod ranges, by the gateway's own addresses", () => {
+  const node = (podCIDRs?: string[], podCIDR?: string) => ({ metadata: { name: "n1" }, spec: { podCIDRs, podCIDR } });
+  const range = ["192.168.0.0/24"];
+  const cases: [what: string, own: string[], node: object | undefined, isIgnored: boolean | undefined][] = [
+    ["in the range", ["192.168.0.9"], node(range), false],
+    ["in the only range of an older kind", ["192.168.0.9"], node(undefined, "192.168.0.0/24"), false],
+    ["in the second of several ranges", ["192.168.7.9"], node([...range, "192.168.7.0/24"]), false],
+    ["in the IPv4 range of a node with both families", ["192.168.0.9"], node(["fd00::/64", ...range]), false],
+    ["in the range, with one of another network", ["172.16.0.2", "192.168.0.9"], node(range), false],
+    ["of the node's own network, with its bridge", ["192.0.2.11", "192.168.0.1"], node(range), false],
+    ["of the node's own network alone, where a route for each pod is right, too", ["192.0.2.11"], node(range), true],
+    ["of a block elsewhere", ["192.168.235.193"], node(range), true],
+    ["beside several ranges", ["192.168.235.193"], node([...range, "192.168.7.0/24", "fd00::/64"]), true],
+    ["of a node that has no range", ["192.168.235.193"], node(), true],
+    ["of a node with a range of the other family alone", ["192.168.235.193"], node(["fd00::/64"]), true],
+    ["of a node that is not known", ["192.168.235.193"], undefined, undefined],
+    ["not there", [], node(range), undefined],
+  ];
+  for (const [what, own, ownNode, isIgnored] of cases)
+    it(`${what}: ${isIgnored ?? "not known"}`, () => expect(ignoresPodRanges(ownNode, own)).to.equal(isIgnored));
 });
 
 describe("what a node does, from custom resources", () => {
