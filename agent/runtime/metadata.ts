@@ -17,6 +17,14 @@ export function ownerReference<T extends KubeObject>(
   };
 }
 
+/**
+ * The same for owners whose deletion need not wait for what they own. `blockOwnerDeletion` takes the right to update the owner's finalizers where the
+ * cluster enforces it (admission plugin OwnerReferencesPermissionEnforcement, default in OpenShift): too much to ask for, of nodes and pods above all.
+ */
+export function nonBlockingOwnerReference<T extends KubeObject>(type: ResourceType<T>, owner: T): OwnerReference {
+  return { ...ownerReference(type, owner, false), controller: true };
+}
+
 type Identity = Pick<ObjectMeta, "name" | "namespace" | "uid" | "resourceVersion" | "deletionTimestamp">;
 
 /** Which object it is, at which version, and whether it goes: what informers that trim objects keep of each. */

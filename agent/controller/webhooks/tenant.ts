@@ -1,6 +1,6 @@
 import type { Namespace } from "kubernetes-types/core/v1";
 import { Labels, TenantResource, type Tenant } from "../../api/index.js";
-import { NamespaceResource } from "../../runtime/index.js";
+import { isDeleting, NamespaceResource } from "../../runtime/index.js";
 import { allow, deny, labelPatch, mutate, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { AdmissionAnswer } from "./admission.js";
 import type { WebhookContext } from "./context.js";
@@ -10,7 +10,7 @@ import { whenSynced } from "./when-synced.js";
 export const mutateTenant: AdmissionHandler = (request) => {
   const { object } = request as AdmissionRequest<Tenant>;
   const clusterID = object?.spec?.clusterID;
-  if (!object || !clusterID || object.metadata.labels?.[Labels.remoteClusterID]) return allow();
+  if (!object || isDeleting(object) || !clusterID || object.metadata.labels?.[Labels.remoteClusterID]) return allow();
   return mutate(labelPatch(object, { [Labels.remoteClusterID]: clusterID }));
 };
 
@@ -19,8 +19,8 @@ export function tenantValidator({ client, informers, config }: WebhookContext): 
   const namespaces = informers.for(NamespaceResource);
   const tenants = informers.for(TenantResource);
   return whenSynced([namespaces, tenants], async (request) => {
-    const { object: tenant, operation, namespace: name = "" } = request as AdmissionRequest<Tenant>;
-    if (!tenant) return allow();
+    const { object: tenant, oldObject, operation, namespace: name = "" } = request as AdmissionRequest<Tenant>;
+    if (!tenant || (isDeleting(tenant) && isOfSameCluster(tenant, oldObject))) return allow();
     if (operation === "CREATE" && tenant.spec.clusterID === config.clusterId) {
       return deny(`spec.clusterID "${config.clusterId}" is this cluster itself: a Tenant stands for another one`, 400);
     }
@@ -30,6 +30,14 @@ export function tenantValidator({ client, informers, config }: WebhookContext): 
       cached && checkNamespace(tenant, cached).allowed ? cached : await client.get(NamespaceResource, { name });
     return checkTenant(tenant, operation === "CREATE", namespace, tenants.list());
   });
+}
+
+/** What ends with a Tenant is that cluster's: one that is being deleted may end whatever has become of its namespace, but not turn into another's. */
+function isOfSameCluster(tenant: Tenant, old: Tenant | null | undefined): boolean {
+  const label = Labels.remoteClusterID;
+  return (
+    tenant.spec.clusterID === old?.spec.clusterID && tenant.metadata.labels?.[label] === old?.metadata.labels?.[label]
+  );
 }
 
 export function checkTenant(

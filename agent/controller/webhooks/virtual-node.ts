@@ -1,7 +1,7 @@
 import type { Node } from "kubernetes-types/core/v1";
 import { Labels, LabelValues, Names, VirtualNodeResource, VkOptionsTemplateResource } from "../../api/index.js";
 import type { VirtualNode, VkOptionsTemplateSpec } from "../../api/index.js";
-import { NodeResource } from "../../runtime/index.js";
+import { isDeleting, NodeResource } from "../../runtime/index.js";
 import {
   allow,
   deny,
@@ -21,7 +21,8 @@ import { whenSynced } from "./when-synced.js";
 export function virtualNodeMutator({ client, config }: WebhookContext): AdmissionHandler {
   return async (request) => {
     const { object } = request as AdmissionRequest<VirtualNode>;
-    if (!object) return allow();
+    // Its end must not wait for a template that is gone.
+    if (!object || isDeleting(object)) return allow();
     const reference = object.spec.vkOptionsTemplateRef;
     const name = reference?.name ?? Names.vkOptionsTemplate;
     const namespace = reference?.namespace ?? config.namespace;

@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
 import type { Pod } from "kubernetes-types/core/v1";
+import type { PolicyRule } from "kubernetes-types/rbac/v1";
 import {
   ConfigurationResource,
+  GatewayClientResource,
   GatewayServerResource,
   GeneveTunnelResource,
   IPResource,
@@ -11,6 +13,8 @@ import {
   Labels,
   NetworkResource,
   RouteConfigurationResource,
+  WgGatewayClientResource,
+  WgGatewayClientTemplateResource,
   WgGatewayServerResource,
   WgGatewayServerTemplateResource,
 } from "../../../agent/api/index.js";
@@ -19,6 +23,9 @@ import type { Startable } from "../../../agent/controller/context.js";
 import { setupNetwork } from "../../../agent/controller/network/index.js";
 import { gatewayRuleOwner, rulesManager } from "../../../agent/host-rules/index.js";
 import { gatewayTemplateManifests, networkManifests } from "../../../agent/install/network-templates.js";
+import { CONTROLLER_PROCESS_RULES } from "../../../agent/install/rbac/controller.js";
+import { NETWORK_CONTROLLER_RULES } from "../../../agent/install/rbac/network.js";
+import { policyRules } from "../../../agent/install/rbac/rule.js";
 import {
   ClusterRoleBindingResource,
   ClusterRoleResource,
@@ -26,6 +33,7 @@ import {
   EndpointSliceResource,
   EventRecorder,
   EventResource,
+  KubeClient,
   NamespaceResource,
   NodeResource,
   PodResource,
@@ -35,7 +43,7 @@ import {
   ServiceResource,
   SharedInformers,
   createLogger,
-  type KubeClient,
+  findCondition,
   type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
@@ -46,22 +54,31 @@ import { waitFor } from "../../support/wait.js";
 const NAMESPACE = "liqo";
 const TENANT = "liqo-tenant-b";
 const REMOTE = { [Labels.remoteClusterID]: "b" };
+const CONTROLLER = "liqo-controller-manager";
+/** The garbage collector looks every 30 s for kinds that it does not know yet. */
+const COLLECTION_MS = 60_000;
 const RANGES = { podCIDRs: ["10.244.0.0/16"], serviceCIDR: "10.96.0.0/12", reservedSubnets: ["172.16.0.0/16"] };
 
+/**
+ * The controllers have exactly the rights that an installation gives them, in a cluster that enforces all that it can of owner references, as OpenShift
+ * does: no object may block the deletion of one whose finalizers its maker may not change.
+ */
 describe("network controllers on a real API server", function () {
   this.timeout(120_000);
   let server: ApiServer;
+  /** The administrator's. */
   let client: KubeClient;
+  let controllersClient: KubeClient;
   let informers: SharedInformers;
   let startables: Startable[] = [];
 
   async function startControllers(): Promise<void> {
     const logger = createLogger("test");
     logger.level = process.env["LOG_LEVEL"] ?? "error";
-    informers = new SharedInformers(client, logger);
+    informers = new SharedInformers(controllersClient, logger);
     const config = parseControllerArguments(["--cluster-id=a", "--liqo-namespace=liqo", "--image=example/agent:1"]);
-    const recorder = (component: string) => new EventRecorder(client, component, logger);
-    startables = setupNetwork({ client, informers, config, logger, recorder });
+    const recorder = (component: string) => new EventRecorder(controllersClient, component, logger);
+    startables = setupNetwork({ client: controllersClient, informers, config, logger, recorder });
     await informers.start();
     for (const startable of startables) await startable.start();
   }
@@ -72,8 +89,13 @@ describe("network controllers on a real API server", function () {
   }
 
   before(async () => {
-    server = await startApiServer({ controllers: ["garbage-collector-controller"] });
+    server = await startApiServer({
+      controllers: ["garbage-collector-controller"],
+      flags: ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"],
+    });
     client = server.client;
+    await grant(client, CONTROLLER, policyRules([...CONTROLLER_PROCESS_RULES, ...NETWORK_CONTROLLER_RULES]));
+    controllersClient = KubeClient.fromText(await server.kubeconfigFor(CONTROLLER));
     for (const name of [NAMESPACE, TENANT]) await client.create(NamespaceResource, { metadata: { name } });
     await client.create(ClusterRoleResource, { metadata: { name: "liqo-gateway" }, rules: [] });
     await client.create(NodeResource, { metadata: { name: "n1" }, spec: { podCIDRs: ["10.244.0.0/24"] } });
@@ -82,12 +104,14 @@ describe("network controllers on a real API server", function () {
     for (const network of networkManifests({ namespace: NAMESPACE, ...RANGES }))
       await client.create(NetworkResource, network);
     const image = { image: "example/agent:1", imagePullPolicy: "IfNotPresent" as const, imagePullSecrets: [] };
-    const [serverTemplate] = gatewayTemplateManifests({ namespace: NAMESPACE, ...image });
+    const [serverTemplate, clientTemplate] = gatewayTemplateManifests({ namespace: NAMESPACE, ...image });
     await client.create(WgGatewayServerTemplateResource, serverTemplate);
+    await client.create(WgGatewayClientTemplateResource, clientTemplate);
   });
 
   after(async () => {
     await stopControllers();
+    controllersClient?.close();
     await server?.stop();
   });
 
@@ -96,12 +120,20 @@ describe("network controllers on a real API server", function () {
     name: string,
     namespace: string | undefined,
     check: (object: T) => R | undefined | false,
+    timeoutMs = 20_000,
   ): Promise<R> {
     const what = `${type.kind} ${name}`;
-    return waitFor(client, type, { namespace, timeoutMs: 20_000, what }, (objects) => {
+    return waitFor(client, type, { namespace, timeoutMs, what }, (objects) => {
       const object = objects.find(({ metadata }) => metadata?.name === name);
       return object ? check(object) : undefined;
     });
+  }
+
+  async function gone(type: ResourceType, name: string, namespace: string): Promise<void> {
+    const what = `no ${type.kind} ${name}`;
+    await waitFor(client, type, { namespace, timeoutMs: COLLECTION_MS, what }, (objects) =>
+      objects.every(({ metadata }) => metadata?.name !== name),
+    );
   }
 
   it("gives the installation's Networks their ranges", async () => {
@@ -177,12 +209,33 @@ describe("network controllers on a real API server", function () {
     const slice = await eventually(EndpointSliceResource, "host", "default", (object) => object);
     expect(slice.endpoints[0]?.addresses).to.deep.equal(["192.0.2.9"]);
     await client.delete(IPResource, { name: "host", namespace: "default" });
-    await waitFor(
-      client,
-      ServiceResource,
-      { namespace: "default", timeoutMs: 20_000, what: "no Service host" },
-      (objects) => objects.every(({ metadata }) => metadata?.name !== "host"),
+    await gone(ServiceResource, "host", "default");
+  });
+
+  it("tells of a range that is full, and lends an address of it as soon as one is free", async () => {
+    const networkRef = { name: "small", namespace: "default" };
+    // The last address of four is all that there is to lend.
+    const spec = { cidr: "10.60.0.0/30", preAllocated: 3 };
+    await client.create(NetworkResource, NetworkResource.build({ metadata: networkRef, spec }));
+    const lend = (name: string, ip: string) =>
+      client.create(
+        IPResource,
+        IPResource.build({ metadata: { name, namespace: "default" }, spec: { ip, networkRef } }),
+      );
+    const address = (name: string) => eventually(IPResource, name, "default", ({ status }) => status?.ip);
+    await lend("first", "192.0.2.11");
+    expect(await address("first")).to.equal("10.60.0.3");
+    await lend("second", "192.0.2.12");
+    const options = { namespace: "default", timeoutMs: 20_000, what: "an event on the IP" };
+    const event = await waitFor(client, EventResource, options, (events) =>
+      events.find(({ involvedObject }) => involvedObject.kind === "IP" && involvedObject.name === "second"),
     );
+    expect(event).to.include({ type: "Warning", reason: "AddressNotAllocated" });
+    expect(event.message).to.equal("range 10.60.0.0/30 has no free address left");
+    await client.delete(IPResource, { name: "first", namespace: "default" });
+    expect(await address("second")).to.equal("10.60.0.3");
+    await client.delete(IPResource, { name: "second", namespace: "default" });
+    await client.delete(NetworkResource, networkRef);
   });
 
   it("keeps an address for an offloaded pod once there is another peer to ask for it", async () => {
@@ -328,6 +381,8 @@ describe("network controllers on a real API server", function () {
   });
 
   it("takes templates of kinds that users bring, and what they make", async () => {
+    const verbs = ["get", "list", "watch", "create", "patch", "delete"];
+    await grant(client, CONTROLLER, [{ apiGroups: ["example.org"], resources: ["*"], verbs }], "own-kinds");
     await installCrds(client, [ownKind("OwnTemplate", { [Labels.gatewayTemplate]: "true" }), ownKind("OwnGateway")]);
     const template = {
       metadata: { annotations: { "example.org/mtu": "{{ .Spec.MTU }}" } },
@@ -419,6 +474,41 @@ describe("network controllers on a real API server", function () {
     await client.delete(RouteConfigurationResource, id);
   });
 
+  it("leaves a gateway its rights when the one that it replaces, of the other kind and the same name, ends later", async () => {
+    const id = { name: "turned", namespace: TENANT };
+    const metadata = { ...id, labels: { [Labels.remoteClusterID]: "turned" } };
+    const held = { ...metadata, finalizers: ["example.org/hold"] };
+    const endpoint = { port: 51_840 };
+    const binding = "liqo-gateway-liqo-tenant-b-turned";
+    const boundAs = () => eventually(ClusterRoleBindingResource, binding, undefined, (object) => object.metadata?.uid);
+    await client.create(GatewayServerResource, GatewayServerResource.build({ metadata: held, spec: { endpoint } }));
+    await boundAs();
+    await eventually(WgGatewayServerResource, "turned", TENANT, ({ status }) => status?.publicKey);
+
+    await client.delete(GatewayServerResource, id);
+    // So that the next one to be seen is the new gateway's.
+    await client.delete(ClusterRoleBindingResource, { name: binding });
+    const spec = { endpoint: { ...endpoint, addresses: ["192.0.2.1"] } };
+    await client.create(GatewayClientResource, GatewayClientResource.build({ metadata, spec }));
+    const uid = await boundAs();
+    await client.mergePatch(GatewayServerResource, id, { metadata: { finalizers: null } });
+    await gone(WgGatewayServerResource, "turned", TENANT);
+    expect((await client.get(ClusterRoleBindingResource, { name: binding }))?.metadata?.uid).to.equal(uid);
+    // What the former one has left may not change hands here: it is made anew once it has been collected.
+    await eventually(
+      WgGatewayClientResource,
+      "turned",
+      TENANT,
+      ({ status }) => findCondition(status?.conditions, "Accepted")?.status === "True",
+      COLLECTION_MS,
+    );
+
+    await client.delete(GatewayClientResource, id);
+    await gone(WgGatewayClientResource, "turned", TENANT);
+    await gone(DeploymentResource, "gw-turned", TENANT);
+    expect(await client.get(ClusterRoleBindingResource, { name: binding })).to.equal(undefined);
+  });
+
   it("leaves nothing behind", async () => {
     await client.delete(GatewayServerResource, { name: "b", namespace: TENANT });
     await client.delete(ConfigurationResource, { name: "any-name", namespace: TENANT });
@@ -441,6 +531,17 @@ describe("network controllers on a real API server", function () {
     expect(await client.get(ClusterRoleBindingResource, { name: "liqo-gateway-liqo-tenant-b-b" })).to.equal(undefined);
   });
 });
+
+/** Rights in the whole cluster. */
+async function grant(client: KubeClient, user: string, rules: PolicyRule[], name = user): Promise<void> {
+  const apiGroup = "rbac.authorization.k8s.io";
+  await client.create(ClusterRoleResource, { metadata: { name }, rules });
+  await client.create(ClusterRoleBindingResource, {
+    metadata: { name },
+    roleRef: { apiGroup, kind: "ClusterRole", name },
+    subjects: [{ apiGroup, kind: "User", name: user }],
+  });
+}
 
 function ownType(kind: string): ResourceType {
   return { group: "example.org", version: "v1", kind, plural: `${kind.toLowerCase()}s`, namespaced: true };

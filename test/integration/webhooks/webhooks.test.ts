@@ -11,6 +11,7 @@ import {
   ShadowPodResource,
   TenantResource,
   VirtualNodeResource,
+  VkOptionsTemplateResource,
   type FirewallChain,
   type FirewallConfiguration,
   type ShadowPod,
@@ -24,6 +25,8 @@ import {
   PersistentVolumeResource,
   PodResource,
   SecretResource,
+  type KubeObject,
+  type ResourceType,
 } from "../../../agent/runtime/index.js";
 import {
   ensureNamespace,
@@ -37,6 +40,8 @@ import { remoteVolume } from "../support/remote-volume.js";
 
 const TENANT = "liqo-tenant-consumer";
 const REMOTE = "liqo.io/remote-cluster-id";
+/** Keeps what is deleted in sight. */
+const HOLD = "example.org/hold";
 
 describe("webhooks called by a real API server", function () {
   this.timeout(90_000);
@@ -64,6 +69,21 @@ describe("webhooks called by a real API server", function () {
       return (error as Error).message;
     }
     throw new Error("the request was not refused");
+  }
+
+  /** Takes our finalizer off an object that is being deleted, and waits for its end. */
+  async function release<T extends KubeObject>(
+    type: ResourceType<T>,
+    id: { name: string; namespace: string },
+  ): Promise<void> {
+    await eventually(`the end of ${type.kind} ${id.name}`, async () => {
+      const object = await client.get(type, id);
+      if (!object) return true;
+      const { resourceVersion, finalizers = [] } = object.metadata ?? {};
+      const others = finalizers.filter((finalizer) => finalizer !== HOLD);
+      await client.mergePatch(type, id, { metadata: { resourceVersion, finalizers: others } });
+      return undefined;
+    });
   }
 
   it("takes a Configuration's ranges as strings by server-side apply, repeatedly, and stores lists", async () => {
@@ -114,6 +134,49 @@ describe("webhooks called by a real API server", function () {
     const created = await client.create(VirtualNodeResource, virtualNode("free"));
     expect(created.spec).to.include({ createNode: true, disableNetworkCheck: false });
     await client.delete(VirtualNodeResource, { name: "free", namespace: TENANT });
+  });
+
+  it("let a VirtualNode end whose template is gone", async () => {
+    const id = { name: "leaving", namespace: TENANT };
+    const template = { name: "own", namespace: TENANT };
+    const options = { createNode: true, disableNetworkCheck: false, containerImage: "agent:1", metricsEnabled: false };
+    await client.create(
+      VkOptionsTemplateResource,
+      VkOptionsTemplateResource.build({ metadata: template, spec: options }),
+    );
+    const virtualNode = VirtualNodeResource.build({
+      metadata: { ...id, finalizers: [HOLD] },
+      spec: { clusterID: "other", vkOptionsTemplateRef: template },
+    });
+    await client.create(VirtualNodeResource, virtualNode);
+    await client.delete(VkOptionsTemplateResource, template);
+    const label = { metadata: { labels: { changed: "true" } } };
+    expect(await refusal(client.mergePatch(VirtualNodeResource, id, label))).to.contain(
+      "there is no VkOptionsTemplate",
+    );
+    await client.delete(VirtualNodeResource, id);
+    await release(VirtualNodeResource, id);
+  });
+
+  it("let a Tenant end whose namespace has lost its labels, and keep it from becoming another cluster's", async () => {
+    const namespace = "liqo-tenant-leaving";
+    const labels = tenantLabels("leaving");
+    const id = { name: "leaving", namespace };
+    await ensureNamespace(client, namespace, labels);
+    const metadata = { ...id, finalizers: [HOLD] };
+    await client.create(TenantResource, TenantResource.build({ metadata, spec: { clusterID: "leaving" } }));
+    await client.delete(TenantResource, id);
+    for (const change of [{ clusterID: null }, { clusterID: "consumer" }]) {
+      expect(await refusal(client.mergePatch(TenantResource, id, { spec: change }))).to.match(/clusterID/i);
+    }
+    const none = Object.fromEntries(Object.keys(labels).map((label) => [label, null]));
+    await client.mergePatch(NamespaceResource, { name: namespace }, { metadata: { labels: none } });
+    await eventually("the namespace without labels in the cache", async () =>
+      (await refusal(client.mergePatch(TenantResource, id, { spec: { clusterID: null } }))).includes(
+        "tenant namespace",
+      ),
+    );
+    await release(TenantResource, id);
   });
 
   it("validates NamespaceOffloadings, and mutates the pods of their namespaces", async () => {

@@ -16,7 +16,7 @@ import {
   isDeleting,
   keyOf,
   kubeTime,
-  ownerReference,
+  nonBlockingOwnerReference,
   withCondition,
   type Informer,
 } from "../../../runtime/index.js";
@@ -135,7 +135,7 @@ function remoteNetwork(configuration: Configuration, type: RangeType, name: stri
         [Labels.remoteClusterID]: labels?.[Labels.remoteClusterID] ?? "",
         [Labels.cidrType]: type,
       },
-      ownerReferences: [ownerReference(ConfigurationResource, configuration)],
+      ownerReferences: [nonBlockingOwnerReference(ConfigurationResource, configuration)],
     },
     spec: { cidr },
   });

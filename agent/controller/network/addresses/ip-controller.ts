@@ -17,6 +17,7 @@ import {
   keyOf,
   messageOf,
   removeFinalizer,
+  type InformerEvent,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { chooseAddress } from "./allocation.js";
@@ -26,12 +27,13 @@ import { installed } from "./owned-ranges.js";
 
 /**
  * Gives each IP its address (network specification, §4). Watches IPs and Networks; owns their finalizer, the Service and the
- * EndpointSlice of an IP; writes labels, `status.ip` and `status.cidr`, once.
+ * EndpointSlice of an IP; writes labels, `status.ip` and `status.cidr`, once. An IP whose range is full waits until an address is free.
  */
 export function ipController(context: ControllerContext, lock: Lock): Controller {
   const { client, informers, logger } = context;
   const ips = informers.for(IPResource);
   const networks = informers.for(NetworkResource);
+  const recorder = context.recorder("ip-controller");
   /** The last address given by range, so that a freed one is not given again at once. */
   const last = new Map<string, string>();
   /** What the leader before this one has given last may be in no watch event yet. */
@@ -54,14 +56,24 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
       const prepared = await prepare(context, ip, network);
       const complete = prepared.status?.ip
         ? prepared
-        : await lock.run(async () => {
-            await catchUp();
-            return allocate(context, key, network, last);
-          });
+        : await lock
+            .run(async () => {
+              await catchUp();
+              return allocate(context, key, network, last);
+            })
+            .catch((error: unknown) => {
+              if (error instanceof TerminalError)
+                recorder.warning(IPResource, ip, "AddressNotAllocated", messageOf(error));
+              throw error;
+            });
       if (complete?.spec.serviceTemplate) await applyIPService(client, complete);
     },
   });
-  controller.watch(ips);
+  controller.watch(ips, function* (ip, event) {
+    yield keyOf(ip);
+    // What has become free may be what another one waits for.
+    if (isAddressFreed(event)) for (const other of ips.list()) if (!other.status?.ip) yield keyOf(other);
+  });
   controller.watch(networks, function* (network) {
     for (const ip of ips.list()) {
       const isPart = ip.metadata.labels?.[Labels.networkName] === network.metadata.name;
@@ -69,6 +81,11 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
     }
   });
   return controller;
+}
+
+function isAddressFreed(event: InformerEvent<IP>): boolean {
+  if (event.type === "updated") return event.old.status?.ip !== undefined && event.object.status?.ip === undefined;
+  return event.type === "deleted" && event.object.status?.ip !== undefined;
 }
 
 function networkOf({ informers, config }: ControllerContext, ip: IP): Network | undefined {

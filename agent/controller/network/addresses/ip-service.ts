@@ -4,7 +4,7 @@ import { IPResource, type IP } from "../../../api/index.js";
 import {
   EndpointSliceResource,
   ServiceResource,
-  ownerReference,
+  nonBlockingOwnerReference,
   type KubeClient,
   type KubeObject,
   type ResourceType,
@@ -31,7 +31,7 @@ export async function deleteIPService(client: KubeClient, ip: IP): Promise<void>
 export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {
   const { metadata, spec } = ip.spec.serviceTemplate ?? {};
   const { name = "", namespace = "" } = ip.metadata;
-  const identity = { name, namespace, ownerReferences: [ownerReference(IPResource, ip)] };
+  const identity = { name, namespace, ownerReferences: [nonBlockingOwnerReference(IPResource, ip)] };
   // No selector: Kubernetes would replace the endpoints by pods.
   const serviceSpec = { ...spec };
   delete serviceSpec.selector;

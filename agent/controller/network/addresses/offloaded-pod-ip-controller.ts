@@ -1,6 +1,6 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { ConfigurationResource, IPResource, Labels, type IP } from "../../../api/index.js";
-import { Controller, PodResource, isDeleting, keyOf, ownerReference } from "../../../runtime/index.js";
+import { Controller, PodResource, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { ensureIP } from "./ensure-ip.js";
 
@@ -42,5 +42,8 @@ function podIP(pod: Pod, ip: string): Pick<IP, "metadata" | "spec"> {
   const { name = "", namespace = "" } = pod.metadata ?? {};
   const labels: Record<string, string> = { [Labels.offloadingPodNamespace]: namespace };
   if (name.length <= LABEL_VALUE_MAX_LENGTH) labels[Labels.offloadingPodName] = name;
-  return { metadata: { name, namespace, labels, ownerReferences: [ownerReference(PodResource, pod)] }, spec: { ip } };
+  return {
+    metadata: { name, namespace, labels, ownerReferences: [nonBlockingOwnerReference(PodResource, pod)] },
+    spec: { ip },
+  };
 }

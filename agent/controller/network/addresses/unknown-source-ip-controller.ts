@@ -6,7 +6,7 @@ import {
   normalizeCidrs,
   unknownSourceIPName,
 } from "../../../api/index.js";
-import { Controller, isDeleting, keyOf, ownerReference } from "../../../runtime/index.js";
+import { Controller, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { ensureIP } from "./ensure-ip.js";
 
@@ -33,7 +33,7 @@ export function unknownSourceIPController(context: ControllerContext): Controlle
           name,
           namespace,
           labels: remoteClusterID ? { [Labels.remoteClusterID]: remoteClusterID } : {},
-          ownerReferences: [ownerReference(ConfigurationResource, configuration)],
+          ownerReferences: [nonBlockingOwnerReference(ConfigurationResource, configuration)],
         },
         spec: { ip: firstAddress(external) },
       });

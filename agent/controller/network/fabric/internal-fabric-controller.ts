@@ -10,7 +10,7 @@ import {
   type Configuration,
   type InternalFabric,
 } from "../../../api/index.js";
-import { Controller, isDeleting, ownerReference, sameJson } from "../../../runtime/index.js";
+import { Controller, isDeleting, nonBlockingOwnerReference, sameJson } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { isConfigured } from "../addresses/configuration-controller.js";
 import type { Lock } from "../addresses/lock.js";
@@ -94,7 +94,7 @@ export function internalFabricController(context: ControllerContext, lock: Lock)
         name,
         namespace,
         labels: { [Labels.remoteClusterID]: name },
-        ownerReferences: [ownerReference<Gateway>(type, gateway)],
+        ownerReferences: [nonBlockingOwnerReference<Gateway>(type, gateway)],
       },
       spec: {
         ...wantedSpec(gateway, configuration),

@@ -1,6 +1,6 @@
 import type { Node } from "kubernetes-types/core/v1";
 import { InternalNodeResource, NetworkResource, type InternalNode } from "../../../api/index.js";
-import { Controller, NodeResource, isDeleting, keyOf, ownerReference } from "../../../runtime/index.js";
+import { Controller, NodeResource, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import type { Lock } from "../addresses/lock.js";
 import { internalAddress, physicalNodes } from "../nodes.js";
@@ -63,7 +63,7 @@ async function create(context: ControllerContext, node: Node): Promise<InternalN
   const internalNode = await client.create(
     InternalNodeResource,
     InternalNodeResource.build({
-      metadata: { name, ownerReferences: [ownerReference(NodeResource, node)] },
+      metadata: { name, ownerReferences: [nonBlockingOwnerReference(NodeResource, node)] },
       spec: { interface: { gateway: { name: newInterfaceName() }, node: { ip } } },
     }),
   );

@@ -8,7 +8,7 @@ import {
   type InternalFabric,
   type InternalNode,
 } from "../../../api/index.js";
-import { Controller, isDeleting, keyOf, ownerReference } from "../../../runtime/index.js";
+import { Controller, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import type { Lock } from "../addresses/lock.js";
 
@@ -86,7 +86,7 @@ function tunnelOf(fabric: InternalFabric, node: InternalNode, id: number): Genev
       name: geneveTunnelName(fabricName, nodeName),
       namespace: fabric.metadata.namespace,
       labels: { [Labels.internalFabricName]: fabricName, [Labels.internalNodeName]: nodeName },
-      ownerReferences: [ownerReference(InternalFabricResource, fabric)],
+      ownerReferences: [nonBlockingOwnerReference(InternalFabricResource, fabric)],
     },
     spec: {
       id,

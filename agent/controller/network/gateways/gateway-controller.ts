@@ -10,7 +10,7 @@ import {
   isForbidden,
   keyOf,
   messageOf,
-  ownerReference,
+  nonBlockingOwnerReference,
   withCondition,
   type Informer,
   type KubeObject,
@@ -144,7 +144,7 @@ function renderWorkload<G extends Gateway, W extends Workload>(
       name: rendered.metadata.name ?? name,
       namespace,
       labels: { ...rendered.metadata.labels, [Labels.remoteClusterID]: remoteClusterID },
-      ownerReferences: [ownerReference(kinds.gateway, gateway)],
+      ownerReferences: [nonBlockingOwnerReference(kinds.gateway, gateway)],
     },
     spec: withServiceMetadata(rendered.spec, gateway.spec),
   };

@@ -54,6 +54,8 @@ export const CLIENT: GatewayKinds<GatewayClient, WgGatewayClient> = {
 
 export const TEMPLATES = [WgGatewayServerTemplateResource, WgGatewayClientTemplateResource] as const;
 
+export const WORKLOADS = [WgGatewayServerResource, WgGatewayClientResource] as const;
+
 export function remoteClusterOf(object: { metadata: { labels?: Record<string, string> } }): string | undefined {
   return object.metadata.labels?.[Labels.remoteClusterID];
 }

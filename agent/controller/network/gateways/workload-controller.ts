@@ -36,7 +36,7 @@ import { physicalNodes } from "../nodes.js";
 import { AppliedMemory } from "./applied.js";
 import { gatewayEndpoint, internalEndpointOf } from "./endpoint.js";
 import { KEY_SECRET_SELECTOR, keySecretLabels, keySecretProblem } from "./key-secret.js";
-import { remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
+import { WORKLOADS, remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
 import { Refusal, acceptedCondition, isRefused } from "./refusal.js";
 import { WorkloadManifests } from "./workload-manifests.js";
 
@@ -58,6 +58,9 @@ export function workloadController<G extends Gateway, W extends Workload>(
 ): Controller {
   const { client, informers, logger } = context;
   const workloads = informers.for(kinds.workload);
+  const othersOfName = WORKLOADS.filter(({ kind }) => kind !== kinds.workload.kind).map((type) =>
+    informers.for<Workload>(type),
+  );
   const deployments = informers.for(DeploymentResource, { labelSelector: GATEWAY_SELECTOR });
   const services = informers.for(ServiceResource, { labelSelector: GATEWAY_SELECTOR });
   const pods = informers.for(PodResource, { labelSelector: GATEWAY_SELECTOR });
@@ -114,8 +117,7 @@ export function workloadController<G extends Gateway, W extends Workload>(
   return controller;
 
   async function release(workload: W): Promise<void> {
-    const { name = "", namespace = "" } = workload.metadata;
-    await client.delete(ClusterRoleBindingResource, { name: gatewayClusterRoleBindingName(namespace, name) });
+    await releaseBinding(workload);
     if (hasFinalizer(workload, Finalizers.gatewayClusterRoleBinding)) {
       await removeFinalizer(client, kinds.workload, workload, Finalizers.gatewayClusterRoleBinding).catch(
         (error: unknown) => {
@@ -123,6 +125,22 @@ export function workloadController<G extends Gateway, W extends Workload>(
         },
       );
     }
+  }
+
+  /** A gateway of the other kind and the same name, which may take this one's place, runs by the same binding: that one's own end removes it. */
+  async function releaseBinding(workload: W): Promise<void> {
+    const { name = "", namespace = "" } = workload.metadata;
+    // Without its finalizer it has not applied the binding yet, and could not remove it.
+    const isShared = (): boolean =>
+      othersOfName
+        .flatMap((others) => others.find(namespace, name) ?? [])
+        .some((other) => !isDeleting(other) && hasFinalizer(other, Finalizers.gatewayClusterRoleBinding));
+    if (isShared()) return;
+    await client.delete(ClusterRoleBindingResource, { name: gatewayClusterRoleBindingName(namespace, name) });
+    // It may have come, and have applied the binding once and for all, while this one was removing it.
+    if (!isShared()) return;
+    const wish = new WorkloadManifests(kinds, workload).clusterRoleBinding();
+    await client.apply(ClusterRoleBindingResource, wish, { fieldManager: FIELD_MANAGER });
   }
 
   /** The gateway's key Secret. @throws Refusal while the one that its spec names cannot be used */

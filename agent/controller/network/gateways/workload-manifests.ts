@@ -3,7 +3,7 @@ import type { Secret, Service, ServiceAccount } from "kubernetes-types/core/v1";
 import type { ObjectMeta } from "kubernetes-types/meta/v1";
 import type { ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "kubernetes-types/rbac/v1";
 import { LabelValues, Labels, Names, gatewayClusterRoleBindingName, gatewayResourceName } from "../../../api/index.js";
-import { ownerReference } from "../../../runtime/index.js";
+import { nonBlockingOwnerReference } from "../../../runtime/index.js";
 import { leaseName } from "../../../gateway/leadership/lease-name.js";
 import { keySecretLabels, newKeyPair } from "./key-secret.js";
 import { remoteClusterOf, type GatewayKinds, type Gateway, type Workload } from "./kinds.js";
@@ -20,7 +20,7 @@ export class WorkloadManifests<G extends Gateway, W extends Workload> {
   ) {
     this.name = workload.metadata.name ?? "";
     this.namespace = workload.metadata.namespace ?? "";
-    const ownerReferences = [ownerReference(kinds.workload, workload)];
+    const ownerReferences = [nonBlockingOwnerReference(kinds.workload, workload)];
     this.owned = { namespace: this.namespace, labels: this.labels(), ownerReferences };
   }
 
