@@ -5,7 +5,10 @@ import {
   Informer,
   NodeResource,
   TerminalError,
+  isConflict,
   isDeleting,
+  isNotFound,
+  messageOf,
   type ReconcileResult,
 } from "../../runtime/index.js";
 import { FIELD_MANAGER, type VirtualNodeContext } from "../context.js";
@@ -64,15 +67,41 @@ export class NodeController {
     const virtualNode = state.virtualNode;
     if (!virtualNode || !(virtualNode.spec.createNode ?? config.createNode)) return next;
     const alive = await isProviderAlive(this.context);
-    const node = this.nodes.get(config.nodeName) ?? (alive ? await this.create(virtualNode) : undefined);
+    const present = this.nodes.get(config.nodeName);
+    const node = present ?? (alive ? await this.told(this.create(virtualNode), virtualNode) : undefined);
     if (!node || isDeleting(node)) return next;
     this.refuseForeign(node, virtualNode);
-    await this.updateMetadata(node, virtualNode);
+    const steps = [() => this.updateMetadata(node, virtualNode)];
     // A silent lease, not a status, tells the cluster that the provider is away: pods then leave after their toleration.
+    if (alive) {
+      steps.push(() => this.updateStatus(this.nodes.get(config.nodeName) ?? node, virtualNode));
+      steps.push(() => this.renewLease(node));
+    }
+    await this.takeAll(steps, virtualNode);
     if (!alive) return next;
-    await this.updateStatus(this.nodes.get(config.nodeName) ?? node, virtualNode);
-    await this.renewLease(node);
     return { requeueAfterMs: Math.max(100, this.leaseRenewedAt + LEASE_RENEW_MS - Date.now()) };
+  }
+
+  /** One that fails keeps no other from being taken: all pods would leave a Node whose lease is silent. @throws what the first to fail has thrown */
+  private async takeAll(steps: (() => Promise<void>)[], virtualNode: VirtualNode): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of steps) await this.told(step(), virtualNode).catch((error: unknown) => failures.push(error));
+    if (failures.length === 0) return;
+    // The lease would be renewed late by a pass that has failed often.
+    this.controller.enqueueAfter(this.context.config.nodeName, LEASE_RENEW_MS);
+    throw failures[0];
+  }
+
+  /** Labels, taints and quantities are a user's, who looks at the VirtualNode for what is wrong with them. A Node that has changed or gone meanwhile is no such thing. */
+  private async told<T>(write: Promise<T>, virtualNode: VirtualNode): Promise<T> {
+    try {
+      return await write;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) {
+        this.context.recorder.warning(VirtualNodeResource, virtualNode, "FailedNodeUpdate", messageOf(error));
+      }
+      throw error;
+    }
   }
 
   private async create(virtualNode: VirtualNode): Promise<Node | undefined> {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { Labels } from "../../api/index.js";
 import {
   Controller,
   Informer,
@@ -164,6 +165,8 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
   private metadataOf(object: L): { labels: Record<string, string>; annotations: Record<string, string> } {
     const metadata = reflectedMetadata(object.metadata, this.reflection, this.context.state.offloadingPatch);
     this.kind.metadata?.(metadata, object);
+    // Marks what belongs to one virtual node. Here it would be another cluster's, which offloads to this one.
+    delete metadata.labels[Labels.offloadingNodeName];
     return metadata;
   }
 
@@ -191,10 +194,13 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
   private async refuseForeign(object: L, id: { name: string; namespace: string }): Promise<void> {
     const { remote, config, recorder } = this.context;
     const found = await remote.get(this.kind.remote, id);
-    if (!found || isReflected(found.metadata, this.reflection)) return;
+    const isOurs = isReflected(found?.metadata, this.reflection);
+    // The tokens of a pod have our labels, too, and its virtual node's.
+    if (!found || (isOurs && !found.metadata?.labels?.[Labels.offloadingNodeName])) return;
     const message = `${this.kind.remote.kind} ${id.namespace}/${id.name} already exists in cluster ${config.foreignClusterId} and was not reflected from here`;
     recorder.warning(this.kind.local, object, "FailedReflection", message);
-    throw new TerminalError(message);
+    // Tokens go with their pod, and nothing here watches them.
+    throw isOurs ? new Error(message) : new TerminalError(message);
   }
 
   private async remove(present: R): Promise<void> {

@@ -29,7 +29,9 @@ export const serviceKind: ReflectedKind<Service, Service> = {
   keepsWhole: true,
   reflected: (service, copy, scope) => tellAddresses(ServiceResource, service, publishedAddresses(copy), scope),
   withdrawn: (service, scope) => tellAddresses(ServiceResource, service, undefined, scope),
-  forge: (service, { context }) => ({ spec: remoteServiceSpec(service, context.state.loadBalancerClass) }),
+  forge: (service, { context }, present) => ({
+    spec: remoteServiceSpec(service, loadBalancerClassFor(present, context.state.loadBalancerClass)),
+  }),
 };
 
 /** The Service as the provider gets it. */
@@ -45,6 +47,11 @@ export function remoteServiceSpec(service: Service, loadBalancerClass?: string):
     ...(spec.clusterIP === "None" ? { clusterIP: "None" } : {}),
     ...(spec.type === "LoadBalancer" && loadBalancerClass ? { loadBalancerClass } : {}),
   };
+}
+
+/** Of a load balancer that is there its class cannot be changed, also where it has none: what the provider offers since is for others. */
+function loadBalancerClassFor(present: Service | undefined, offered: string | undefined): string | undefined {
+  return present?.spec?.type === "LoadBalancer" ? present.spec.loadBalancerClass : offered;
 }
 
 /** The node port is left to the provider; 0 says that there shall be none. */

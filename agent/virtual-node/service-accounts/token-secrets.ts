@@ -3,6 +3,7 @@ import type { TokenRequest } from "kubernetes-types/authentication/v1";
 import { Labels } from "../../api/index.js";
 import {
   Informer,
+  PodResource,
   SecretResource,
   TerminalError,
   isAlreadyExists,
@@ -66,13 +67,13 @@ export class TokenSecrets {
       await this.remove(name, pair, secrets);
     }
     const { secret, refreshAt } = await this.request(pod, pair, sources);
-    secrets.observe(await this.write(secret, present !== undefined));
+    secrets.observe(await this.write(pod, secret, present !== undefined));
     this.refreshAt.set(uid, refreshAt);
     return Math.max(1_000, refreshAt - Date.now());
   }
 
-  private async write(secret: Secret, present: boolean): Promise<Secret> {
-    const { remote, config } = this.context;
+  private async write(pod: Pod, secret: Secret, present: boolean): Promise<Secret> {
+    const { remote } = this.context;
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
     if (present) return remote.apply(SecretResource, secret, options);
     try {
@@ -80,15 +81,26 @@ export class TokenSecrets {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
+    await this.refuseForeign(pod, secret);
+    return remote.apply(SecretResource, secret, options);
+  }
+
+  /** A Secret of that name is there but not in our cache: another's, a reflected one of the consumer's, another node's, or ours and not yet told. */
+  private async refuseForeign(pod: Pod, secret: Secret): Promise<void> {
+    const { remote, config, recorder } = this.context;
     const { name = "", namespace } = secret.metadata ?? {};
     const found = await remote.get(SecretResource, { name, namespace });
+    if (!found || this.isOwn(found)) return;
+    const message = `Secret ${keyOf(found)} already exists in cluster ${config.foreignClusterId} and has not the tokens of this pod, which waits for them: remove it, or rename the one here if it was reflected`;
+    recorder.warning(PodResource, pod, "FailedReflection", message);
+    // Nothing tells when it goes: to be tried again.
+    throw new Error(message);
+  }
+
+  private isOwn({ metadata }: Secret): boolean {
+    const { config } = this.context;
     const reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
-    if (found && !isReflected(found.metadata, reflection)) {
-      throw new TerminalError(
-        `Secret ${keyOf(found)} of cluster ${config.foreignClusterId} already exists and was not reflected: remove it so that the pod can get its tokens`,
-      );
-    }
-    return remote.apply(SecretResource, secret, options);
+    return isReflected(metadata, reflection) && metadata?.labels?.[Labels.offloadingNodeName] === config.nodeName;
   }
 
   /** Removes the Secret of a pod that is gone. */

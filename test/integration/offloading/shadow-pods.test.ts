@@ -241,6 +241,45 @@ describe("shadow resources against a real API server", function () {
     for (const name of [...names, "late"]) await client.delete(ShadowPodResource, id(name));
   });
 
+  it("gives a Pod the resources that have waited for room once there is some, and its labels meanwhile", async () => {
+    const user = "slice-growing";
+    const resources = { cpu: "1", memory: "1Gi", pods: 10 };
+    const quota = { metadata: { name: user, namespace: NAMESPACE }, spec: { user, resources } };
+    await client.create(QuotaResource, QuotaResource.build(quota));
+    const containers = (cpu: string) => [{ name: "c", image: "i", resources: { requests: { cpu } } }];
+    for (const [name, cpu] of [
+      ["large", "600m"],
+      ["growing", "300m"],
+    ] as const) {
+      const shadow = shadowPod(name, { containers: containers(cpu) });
+      Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
+      await client.create(ShadowPodResource, shadow);
+      await eventually("the Pod", () => client.get(PodResource, id(name)));
+    }
+    const { metadata } = (await client.get(PodResource, id("growing"))) ?? {};
+    const cpuOf = async () =>
+      (await client.get(PodResource, id("growing")))?.spec?.containers[0]?.resources?.requests?.["cpu"];
+    const change = { metadata: { labels: { tier: "back" } }, spec: { pod: { containers: containers("800m") } } };
+    await client.mergePatch(ShadowPodResource, id("growing"), change);
+    await eventually("the label", async () => {
+      const pod = await client.get(PodResource, id("growing"));
+      return pod?.metadata?.labels?.["tier"] === "back";
+    });
+    expect(await cpuOf()).to.equal("300m");
+    const event = await eventually("why it waits", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.find(
+        ({ reason, involvedObject }) => reason === "FailedUpdatePod" && involvedObject.name === "growing",
+      );
+    });
+    expect(event.message).to.contain("wait for room").and.to.contain("free 400m / requested 800m");
+
+    await client.delete(ShadowPodResource, id("large"));
+    await eventually("the larger Pod", async () => (await cpuOf()) === "800m");
+    expect((await client.get(PodResource, id("growing")))?.metadata?.uid).to.equal(metadata?.uid);
+    await client.delete(ShadowPodResource, id("growing"));
+  });
+
   it("makes the Pod again when it is deleted, until its ShadowPod has ended", async () => {
     await client.delete(PodResource, id("web"), { gracePeriodSeconds: 0 });
     const { metadata } = await eventually("another Pod", () => client.get(PodResource, id("web")));

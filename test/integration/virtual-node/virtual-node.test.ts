@@ -37,6 +37,10 @@ const SECONDS = 10_000;
 /** A crowd's minor changes wait for ten seconds, and twelve take their time. */
 const CROWD_MS = 25_000;
 const START = "2026-01-01T00:00:00Z";
+/** A lease is renewed each ten seconds, at the latest after twenty, and is good for forty. */
+const HEARTBEAT_MS = 30_000;
+/** What has failed for a while is tried again after some seconds only. */
+const RETRIED_MS = 40_000;
 
 describe("virtual node between two API servers", function () {
   this.timeout(120_000);
@@ -69,6 +73,18 @@ describe("virtual node between two API servers", function () {
       25,
     );
 
+  /** For pods whose token is asked for. */
+  const withToken: Partial<NonNullable<Pod["spec"]>> = {
+    serviceAccountName: "default",
+    volumes: [{ name: "api", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }],
+  };
+  const refusal = (kind: string, name: string): Promise<unknown> =>
+    until(`the refusal of ${kind} ${name}`, SECONDS, async () => {
+      const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
+      return items.find(
+        ({ reason, involvedObject: on }) => reason === "FailedReflection" && on.kind === kind && on.name === name,
+      );
+    });
   const createPod = (
     name: string,
     spec: Partial<NonNullable<Pod["spec"]>> = {},
@@ -186,6 +202,37 @@ describe("virtual node between two API servers", function () {
     const before = await appears(consumer, NodeResource, { name: NODE });
     await consumer.delete(NodeResource, { name: NODE });
     await appears(consumer, NodeResource, { name: NODE }, ({ metadata }) => metadata?.uid !== before.metadata?.uid);
+  });
+
+  it("lives on with a label or a taint that its Node cannot have, and says so on the VirtualNode", async () => {
+    const id = { name: NODE, namespace: TENANT };
+    const before = await appears(consumer, VirtualNodeResource, id);
+    const heartbeat = async () =>
+      (await consumer.get(LeaseResource, { name: NODE, namespace: "kube-node-lease" }))?.spec?.renewTime;
+    const wrong = [
+      { patch: { labels: { rack: "rack 1" } }, cpu: "7", message: /rack 1/ },
+      {
+        patch: { labels: { rack: null }, taints: [{ key: "t", effect: "NoSchedul" }] },
+        cpu: "8",
+        message: /NoSchedul/,
+      },
+    ];
+    for (const { patch, cpu, message } of wrong) {
+      await consumer.mergePatch(VirtualNodeResource, id, { spec: { ...patch, resourceQuota: { hard: { cpu } } } });
+      const event = await until("an event", SECONDS, async () => {
+        const { items } = await consumer.list(EventResource, { namespace: TENANT });
+        return items.find((one) => one.reason === "FailedNodeUpdate" && message.test(one.message ?? ""));
+      });
+      expect(event.involvedObject).to.include({ kind: "VirtualNode", name: NODE });
+      await appears(consumer, NodeResource, { name: NODE }, ({ status }) => status?.allocatable?.["cpu"] === cpu);
+    }
+    const last = await heartbeat();
+    await until("a heartbeat", HEARTBEAT_MS, async () => ((await heartbeat()) === last ? undefined : true));
+    const { resourceQuota } = before.spec;
+    await consumer.mergePatch(VirtualNodeResource, id, {
+      spec: { taints: null, labels: { rack: "1" }, resourceQuota },
+    });
+    await appears(consumer, NodeResource, { name: NODE }, ({ metadata }) => metadata?.labels?.["rack"] === "1");
   });
 
   it("leaves pods waiting while their namespace is not offloaded, then offloads them", async () => {
@@ -549,6 +596,70 @@ describe("virtual node between two API servers", function () {
     await appears(consumer, ServiceResource, local("public"), noted(undefined));
   });
 
+  it("goes on with a load balancer whose class the provider does not offer any more", async () => {
+    const offer = async (name: string): Promise<void> => {
+      const spec = { loadBalancerClasses: [{ loadBalancerClassName: `example.org/${name}` }], labels: { offer: name } };
+      await consumer.mergePatch(VirtualNodeResource, { name: NODE, namespace: TENANT }, { spec });
+      await appears(consumer, NodeResource, { name: NODE }, ({ metadata }) => metadata?.labels?.["offer"] === name);
+    };
+    const create = (name: string): Promise<unknown> =>
+      consumer.create(ServiceResource, {
+        metadata: local(name),
+        spec: { type: "LoadBalancer", selector: { app: "shop" }, ports: [{ port: 80 }] },
+      });
+    const isThere = (name: string, port: number) =>
+      appears(provider, ServiceResource, remote(name), ({ spec }) => spec?.ports?.[0]?.port === port);
+    await create("plain");
+    await isThere("plain", 80);
+    await offer("first");
+    await create("door");
+    expect((await isThere("door", 80)).spec?.loadBalancerClass).to.equal("example.org/first");
+    await offer("second");
+    await create("gate");
+    expect((await isThere("gate", 80)).spec?.loadBalancerClass).to.equal("example.org/second");
+    for (const name of ["plain", "door"])
+      await consumer.mergePatch(ServiceResource, local(name), { spec: { ports: [{ port: 8080 }] } });
+    expect((await isThere("plain", 8080)).spec).not.to.have.property("loadBalancerClass");
+    expect((await isThere("door", 8080)).spec?.loadBalancerClass).to.equal("example.org/first");
+    const spec = { loadBalancerClasses: null, labels: { offer: null } };
+    await consumer.mergePatch(VirtualNodeResource, { name: NODE, namespace: TENANT }, { spec });
+    for (const name of ["plain", "door", "gate"]) await consumer.delete(ServiceResource, local(name));
+  });
+
+  it("keeps a Secret and a pod's tokens of the same name apart: who comes later waits, and says so", async () => {
+    const data = { p: "cA==" };
+    await consumer.create(SecretResource, { metadata: local("called-token"), data });
+    await appears(provider, SecretResource, remote("called-token"));
+    await createPod("called", withToken);
+    await refusal("Pod", "called");
+    expect((await provider.get(SecretResource, remote("called-token")))?.data).to.deep.equal(data);
+    expect(await provider.get(ShadowPodResource, remote("called"))).to.equal(undefined);
+    await consumer.delete(SecretResource, local("called-token"));
+    await until("the pod at the provider", RETRIED_MS, () => provider.get(ShadowPodResource, remote("called")));
+    const tokens = await appears(provider, SecretResource, remote("called-token"));
+    expect(tokens.metadata?.labels).to.include({ [Labels.offloadingNodeName]: NODE });
+
+    await consumer.create(SecretResource, { metadata: local("called-token"), data });
+    await refusal("Secret", "called-token");
+    expect(await provider.get(SecretResource, remote("called-token"))).to.deep.equal(tokens);
+    await consumer.delete(PodResource, local("called"), { gracePeriodSeconds: 0 });
+    await until("the Secret at the provider", RETRIED_MS, async () => {
+      const secret = await provider.get(SecretResource, remote("called-token"));
+      return secret?.data?.["p"] ? true : undefined;
+    });
+    await consumer.delete(SecretResource, local("called-token"));
+    await vanishes(provider, SecretResource, remote("called-token"));
+  });
+
+  it("does not take a mark of another cluster's virtual node along", async () => {
+    const mark = { [Labels.offloadingNodeName]: "elsewhere" };
+    await consumer.create(ConfigMapResource, { metadata: { ...local("marked"), labels: mark }, data: {} });
+    const copy = await appears(provider, ConfigMapResource, remote("marked"));
+    expect(copy.metadata?.labels).not.to.have.any.keys(mark);
+    await consumer.delete(ConfigMapResource, local("marked"));
+    await vanishes(provider, ConfigMapResource, remote("marked"));
+  });
+
   it("reflects endpoints that the provider does not have itself", async () => {
     await consumer.create(NodeResource, { metadata: { name: "worker" } });
     const ready = { ready: true, serving: true, terminating: false };
@@ -691,11 +802,14 @@ describe("virtual node between two API servers", function () {
   });
 
   it("deletes the local pod only when the remote one has gone", async () => {
+    // In place of the kubelet that is not there: the garbage collector, once it knows of ShadowPods, would remove the remote pod at once.
+    const finalizers = ["example.com/kubelet"];
+    await provider.mergePatch(PodResource, remote("web"), { metadata: { finalizers } });
     await consumer.delete(PodResource, local("web"));
     await vanishes(provider, ShadowPodResource, remote("web"));
-    // The garbage collector marks the remote pod; the kubelet that is not there would remove it.
     expect((await consumer.get(PodResource, local("web")))?.metadata?.deletionTimestamp).to.be.a("string");
     await provider.delete(PodResource, remote("web"), { gracePeriodSeconds: 0 });
+    await provider.mergePatch(PodResource, remote("web"), { metadata: { finalizers: null } });
     await vanishes(consumer, PodResource, local("web"));
     await vanishes(provider, SecretResource, remote("web-token"));
   });

@@ -7,6 +7,11 @@ import {
   type ShadowPod,
 } from "../../../agent/api/index.js";
 import { endpointSliceOf } from "../../../agent/controller/offloading/shadow-endpoint-slice/mapping.js";
+import {
+  CHANGES_ANNOTATION,
+  appliedChanges,
+  changesDigest,
+} from "../../../agent/controller/offloading/shadow-pod/changes.js";
 import { metadataPatch, podOf } from "../../../agent/controller/offloading/shadow-pod/pod.js";
 
 const configuration = ConfigurationResource.build({
@@ -45,6 +50,17 @@ describe("Pod of a ShadowPod", () => {
     const patch = metadataPatch(shadow({ a: "3" }, {}), pod) as { metadata: { labels: object; annotations: object } };
     expect(patch.metadata.labels).to.deep.equal({ a: "3", b: null });
     expect(patch.metadata.annotations).to.include({ x: null });
+  });
+
+  it("follows metadata also while other changes wait, which are not noted as given", () => {
+    const pod = podOf(shadow({ a: "1" }), undefined);
+    const given = appliedChanges(pod);
+    const changed = shadow({ a: "2" });
+    changed.spec.pod = { containers: [], activeDeadlineSeconds: 60 };
+    const waiting = metadataPatch(changed, pod, given) as { metadata: { labels: object; annotations: object } };
+    expect(waiting.metadata).to.deep.include({ labels: { a: "2" }, annotations: {} });
+    const done = metadataPatch(changed, pod) as { metadata: { annotations: object } };
+    expect(done.metadata.annotations).to.deep.equal({ [CHANGES_ANNOTATION]: changesDigest(changed) });
   });
 });
 

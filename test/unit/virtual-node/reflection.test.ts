@@ -1,17 +1,18 @@
 import { expect } from "chai";
-import type { ServiceSpec } from "kubernetes-types/core/v1";
+import type { Service, ServiceSpec } from "kubernetes-types/core/v1";
 import { NamespaceMapResource, type NamespaceMap } from "../../../agent/api/index.js";
 import { namespaceMappings } from "../../../agent/virtual-node/namespaces/namespace-mapping.js";
 import { shadowPodPatch } from "../../../agent/virtual-node/pods/shadow-pod.js";
 import { isSliceReflectable, remoteEndpoints } from "../../../agent/virtual-node/reflection/endpoint-slice.js";
 import { localEvent, localKindOf } from "../../../agent/virtual-node/reflection/event.js";
 import { remoteIngressSpec } from "../../../agent/virtual-node/reflection/ingress.js";
+import type { ReflectionScope } from "../../../agent/virtual-node/reflection/reflected-kind.js";
 import {
   isReflectable,
   isReflected,
   reflectedMetadata,
 } from "../../../agent/virtual-node/reflection/reflected-metadata.js";
-import { remoteServiceSpec } from "../../../agent/virtual-node/reflection/service.js";
+import { remoteServiceSpec, serviceKind } from "../../../agent/virtual-node/reflection/service.js";
 
 const reflection = { origin: "consumer", destination: "provider" };
 
@@ -104,6 +105,16 @@ describe("reflection", () => {
       { trafficDistribution: "PreferClose" },
     ];
     for (const spec of kept) expect(remoteServiceSpec({ spec })).to.deep.equal(spec);
+  });
+
+  it("leaves a load balancer its class, or none, when the provider offers another", () => {
+    const local: Service = { spec: { type: "LoadBalancer" } };
+    const scope = { context: { state: { loadBalancerClass: "second" } } } as unknown as ReflectionScope;
+    const classOf = (spec?: ServiceSpec) => serviceKind.forge(local, scope, spec && { spec }).spec?.loadBalancerClass;
+    expect(classOf()).to.equal("second");
+    expect(classOf({ type: "ClusterIP" })).to.equal("second");
+    expect(classOf({ type: "LoadBalancer", loadBalancerClass: "first" })).to.equal("first");
+    expect(classOf({ type: "LoadBalancer" })).to.equal(undefined);
   });
 
   it("gives Ingresses the provider's class", () => {

@@ -1,6 +1,13 @@
 import { expect } from "chai";
 import type { Pod, Secret } from "kubernetes-types/core/v1";
-import { Informer, SecretResource, kubeTime, type KubeClient } from "../../../agent/runtime/index.js";
+import {
+  Informer,
+  KubeError,
+  SecretResource,
+  TerminalError,
+  kubeTime,
+  type KubeClient,
+} from "../../../agent/runtime/index.js";
 import type { VirtualNodeContext } from "../../../agent/virtual-node/context.js";
 import { TokenSecrets } from "../../../agent/virtual-node/service-accounts/token-secrets.js";
 
@@ -25,8 +32,9 @@ interface Asked {
 }
 
 /** Both API servers, as far as tokens go: what was asked of the consumer's, and what the provider's has. */
-function clusters() {
+function clusters(taken?: Record<string, string>) {
   const asked: Asked[] = [];
+  const told: string[] = [];
   const removed: string[] = [];
   const local = {
     request: (_method: string, path: string, { body }: Pick<Asked, "body">) => {
@@ -39,7 +47,10 @@ function clusters() {
   const stored = (secret: Secret): Promise<Secret> =>
     Promise.resolve({ ...secret, metadata: { ...secret.metadata, uid: "s", resourceVersion: String(++version) } });
   const remote = {
-    create: (_type: unknown, secret: Secret) => stored(secret),
+    create: (_type: unknown, secret: Secret) =>
+      taken ? Promise.reject(new KubeError("taken", 409, "AlreadyExists", "provider")) : stored(secret),
+    get: (_type: unknown, id: { name: string; namespace: string }) =>
+      Promise.resolve({ metadata: { ...id, labels: taken } }),
     apply: (_type: unknown, secret: Secret) => stored(secret),
     delete: (_type: unknown, { name }: { name: string }) => Promise.resolve(removed.push(name)),
   };
@@ -49,9 +60,12 @@ function clusters() {
     nodeName: "provider",
     apiServerSupport: true,
   };
-  const context = { local, remote, config } as unknown as VirtualNodeContext;
+  const recorder = {
+    warning: (_type: unknown, { metadata }: Pod, reason: string) => void told.push(`${metadata?.name} ${reason}`),
+  };
+  const context = { local, remote, config, recorder } as unknown as VirtualNodeContext;
   const secrets = new Informer<Secret>({} as KubeClient, SecretResource);
-  return { asked, removed, secrets, tokens: () => new TokenSecrets(context) };
+  return { asked, removed, told, secrets, tokens: () => new TokenSecrets(context) };
 }
 
 describe("tokens of an offloaded pod", () => {
@@ -82,6 +96,30 @@ describe("tokens of an offloaded pod", () => {
     secrets.observe({ ...secret, metadata: { ...secret?.metadata, resourceVersion: "9", annotations } });
     await tokens().ensure(pod("first"), PAIR, secrets);
     expect(asked, "with a tenth of its life left").to.have.length(2);
+  });
+
+  it("are written over nothing but tokens of this node, and tried again, which the pod is told", async () => {
+    const reflected = { "offloading.liqo.io/origin": "consumer", "offloading.liqo.io/destination": "provider" };
+    const nodename = "offloading.liqo.io/nodename";
+    const others: Record<string, string>[] = [
+      {},
+      { [nodename]: "provider" },
+      reflected,
+      { ...reflected, [nodename]: "other" },
+    ];
+    for (const labels of others) {
+      const { secrets, tokens, told } = clusters(labels);
+      const failure = await tokens()
+        .ensure(pod("first"), PAIR, secrets)
+        .catch((error: unknown) => error);
+      expect(failure).to.be.an("error").and.not.be.instanceOf(TerminalError);
+      expect(secrets.list()).to.deep.equal([]);
+      expect(told).to.deep.equal(["web FailedReflection"]);
+    }
+    const { secrets, tokens, told } = clusters({ ...reflected, [nodename]: "provider" });
+    await tokens().ensure(pod("first"), PAIR, secrets);
+    expect(secrets.list()).to.have.length(1);
+    expect(told).to.deep.equal([]);
   });
 
   it("of a former pod of that name go, and those that nobody asks for are not made", async () => {

@@ -15,9 +15,14 @@ export function changesDigest({ spec }: ShadowPod): string {
     .slice(0, 16);
 }
 
+/** The annotation's value as it is: what the Pod has been given until now. */
+export function appliedChanges({ metadata }: Pod): string {
+  return metadata?.annotations?.[CHANGES_ANNOTATION] ?? "";
+}
+
 /** Whether the ShadowPod has changed in what a running Pod can still be given. */
 export function hasNewChanges(shadow: ShadowPod, pod: Pod): boolean {
-  return pod.metadata?.annotations?.[CHANGES_ANNOTATION] !== changesDigest(shadow);
+  return appliedChanges(pod) !== changesDigest(shadow);
 }
 
 /**

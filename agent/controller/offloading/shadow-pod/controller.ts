@@ -23,7 +23,7 @@ import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { hasEnded } from "../has-ended.js";
 import { unlessGone } from "../unless-gone.js";
-import { applyChanges, hasNewChanges } from "./changes.js";
+import { appliedChanges, applyChanges, changesDigest, hasNewChanges } from "./changes.js";
 import { metadataPatch, podOf } from "./pod.js";
 import { Crowd } from "./crowd.js";
 import { QuotaRoom, userOf } from "./quota-room.js";
@@ -63,7 +63,8 @@ export function shadowPodController(context: ControllerContext): Controller {
     if (isDeleting(shadow) || hasEnded(shadow)) return;
     if (!pod) return createPod(shadow);
     if (!isOwnedBy(pod, shadow)) return removePredecessor(shadow, pod);
-    await updateMetadata(shadow, await updateSpec(shadow, pod));
+    const { latest, changes } = await updateSpec(shadow, pod);
+    await updateMetadata(shadow, latest, changes);
     return copyPhase(shadow, pod);
   }
 
@@ -91,29 +92,30 @@ export function shadowPodController(context: ControllerContext): Controller {
     await writeStatus(shadow, { phase: "Pending", reason: FAILED_CREATE, message });
   }
 
-  /** Before the metadata, which notes that this has been done. */
-  async function updateSpec(shadow: ShadowPod, pod: Pod): Promise<Pod> {
-    if (isDeleting(pod) || hasEnded(pod) || !hasNewChanges(shadow, pod)) return pod;
+  /** Before the metadata, which notes which changes the Pod has been given by then: those that wait for room must be found again. */
+  async function updateSpec(shadow: ShadowPod, pod: Pod): Promise<{ latest: Pod; changes: string }> {
+    const changes = changesDigest(shadow);
+    if (isDeleting(pod) || hasEnded(pod) || !hasNewChanges(shadow, pod)) return { latest: pod, changes };
     const problem = config.resourceEnforcement && takesMore(shadow.spec.pod, pod.spec) ? room.take(shadow) : undefined;
     if (problem) {
       events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `the pod's resources wait for room: ${problem}`);
-      return pod;
+      return { latest: pod, changes: appliedChanges(pod) };
     }
     try {
       const result = await unlessGone(applyChanges(client, shadow, pod));
       for (const refusal of result?.refusals ?? []) {
         events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `cannot change the pod: ${refusal}`);
       }
-      if (!result) return pod;
+      if (!result) return { latest: pod, changes };
       pods.observe(result.pod);
-      return result.pod;
+      return { latest: result.pod, changes };
     } finally {
       room.settle(shadow);
     }
   }
 
-  async function updateMetadata(shadow: ShadowPod, pod: Pod): Promise<void> {
-    const patch = isDeleting(pod) ? undefined : metadataPatch(shadow, pod);
+  async function updateMetadata(shadow: ShadowPod, pod: Pod, changes: string): Promise<void> {
+    const patch = isDeleting(pod) ? undefined : metadataPatch(shadow, pod, changes);
     if (!patch) return;
     try {
       const updated = await unlessGone(

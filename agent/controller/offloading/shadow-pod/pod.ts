@@ -57,9 +57,12 @@ export function podOf(shadow: ShadowPod, configuration: Configuration | undefine
   };
 }
 
-/** The merge patch that makes a Pod's labels and annotations follow its ShadowPod's; undefined when they do. */
-export function metadataPatch(shadow: ShadowPod, pod: Pod): object | undefined {
-  const desired = podMetadata(shadow);
+/**
+ * The merge patch that makes a Pod's labels and annotations follow its ShadowPod's; undefined when they do. `changes` is the digest of those that
+ * the Pod has been given: of all, unless they wait.
+ */
+export function metadataPatch(shadow: ShadowPod, pod: Pod, changes = changesDigest(shadow)): object | undefined {
+  const desired = podMetadata(shadow, changes);
   const before = reflectedKeys(pod);
   const labels = difference(desired.labels, pod.metadata?.labels, before.labels);
   const annotations = difference(desired.annotations, pod.metadata?.annotations, before.annotations);
@@ -67,10 +70,13 @@ export function metadataPatch(shadow: ShadowPod, pod: Pod): object | undefined {
   return { metadata: { uid: pod.metadata?.uid, labels, annotations } };
 }
 
-function podMetadata(shadow: ShadowPod): { labels: Record<string, string>; annotations: Record<string, string> } {
+function podMetadata(
+  shadow: ShadowPod,
+  changes = changesDigest(shadow),
+): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { metadata } = shadow;
   const labels = { ...metadata.labels, [Labels.managedBy]: LabelValues.shadowPodManager };
-  const annotations = { ...metadata.annotations, [CHANGES_ANNOTATION]: changesDigest(shadow) };
+  const annotations = { ...metadata.annotations, [CHANGES_ANNOTATION]: changes };
   const keys: ReflectedKeys = { labels: Object.keys(labels).sort(), annotations: Object.keys(annotations).sort() };
   return { labels, annotations: { ...annotations, [REFLECTED_KEYS]: JSON.stringify(keys) } };
 }
