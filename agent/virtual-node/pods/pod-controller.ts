@@ -24,6 +24,7 @@ import { meansOtherNode, notCarried } from "./not-carried.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
 import { podProblems } from "./pod-problems.js";
 import { isTerminalPhase, localPodStatus, notReadyStatus, podStatusPatch } from "./pod-status.js";
+import { virtualClaimsOf } from "./pod-volumes.js";
 import { RestartCounts } from "./restart-counts.js";
 import {
   forgeShadowPod,
@@ -212,10 +213,11 @@ export class PodController {
   }
 
   private async createShadow(pod: Pod, { pair, shadowPods }: OffloadedNamespace): Promise<void> {
-    const { remote, config, recorder } = this.context;
+    const { local, remote, config, recorder } = this.context;
     const problems = podProblems(pod, config.apiServerSupport).join("; ");
     if (problems) return this.refuse(pod, `not offloaded: ${problems}`);
-    const shadow = forgeShadowPod(pod, this.shadowOptions(pair));
+    const virtualClaims = await virtualClaimsOf(pod, local);
+    const shadow = forgeShadowPod(pod, { ...this.shadowOptions(pair), virtualClaims });
     try {
       const options = { fieldManager: REFLECTION_FIELD_MANAGER };
       shadowPods.observe(await remote.create(ShadowPodResource, shadow, options));

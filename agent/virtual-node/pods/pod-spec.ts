@@ -1,7 +1,7 @@
 import type { Container, EphemeralContainer, Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
 import { Annotations, Names, type OffloadingPatch } from "../../api/index.js";
 import type { ApiAccess } from "../service-accounts/api-access.js";
-import { remoteAffinity } from "./pod-affinity.js";
+import { remoteAffinity, withoutMergedKeys } from "./pod-affinity.js";
 import { apiServerAliases, remoteContainer, withoutClaims, type ApiServerEndpoint } from "./pod-environment.js";
 import { remoteVolumes } from "./pod-volumes.js";
 
@@ -12,6 +12,8 @@ export interface PodSpecOptions {
   apiServer?: ApiServerEndpoint;
   /** What `kube-root-ca.crt` is called at the provider. */
   rootCaName: string;
+  /** Claims of the pod's own volumes that are reflected whatever their templates say (see `virtualClaimsOf`). */
+  virtualClaims?: ReadonlySet<string>;
   /** The remote pod's, for anti-affinity. */
   labels: Record<string, string>;
 }
@@ -32,7 +34,6 @@ const COPIED = [
   "shareProcessNamespace",
   "subdomain",
   "terminationGracePeriodSeconds",
-  "topologySpreadConstraints",
   // Younger than the published types.
   "hostUsers",
   "resources",
@@ -57,6 +58,7 @@ export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
     tolerations: remoteTolerations(pod, patch),
     nodeSelector: patch.nodeSelector,
     affinity: remoteAffinity(pod, options.labels, patch),
+    topologySpreadConstraints: spec.topologySpreadConstraints?.map(withoutMergedKeys),
     runtimeClassName: runtimeClass(pod, patch),
     ...account(pod, apiAccess),
     hostNetwork: false,

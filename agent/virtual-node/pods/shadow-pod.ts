@@ -17,6 +17,7 @@ export interface ShadowPodOptions {
   remoteNamespace: string;
   patch: OffloadingPatch;
   apiServer?: ApiServerEndpoint;
+  virtualClaims?: ReadonlySet<string>;
 }
 
 /** Labels and annotations of the ShadowPod, and by it of the remote pod. */
@@ -52,9 +53,12 @@ export function shadowPodChanges(pod: Pod, shadow: ShadowPod, options: ShadowPod
   return podChanges(present, changeableSpec(pod, specOptions(pod, options)), "/spec/pod");
 }
 
-function specOptions(pod: Pod, { config, patch, apiServer }: ShadowPodOptions): Omit<PodSpecOptions, "labels"> {
+function specOptions(
+  pod: Pod,
+  { config, patch, apiServer, virtualClaims }: ShadowPodOptions,
+): Omit<PodSpecOptions, "labels"> {
   const apiAccess = apiAccessOf(pod, config.apiServerSupport);
-  return { patch, apiServer, apiAccess, rootCaName: remoteRootCaName(config.homeClusterId) };
+  return { patch, apiServer, apiAccess, virtualClaims, rootCaName: remoteRootCaName(config.homeClusterId) };
 }
 
 /** The merge patch that brings metadata to what is wanted; undefined when nothing differs. What the provider has added by itself (its creator label) stays. */

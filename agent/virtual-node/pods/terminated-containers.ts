@@ -1,20 +1,26 @@
-import type { ContainerStatus, Pod } from "kubernetes-types/core/v1";
+import type { Container, ContainerStatus, Pod } from "kubernetes-types/core/v1";
 import { kubeTime } from "../../runtime/index.js";
+
+/** Younger than the published types. */
+interface RestartRule {
+  action: string;
+  exitCodes?: { operator: string; values?: number[] };
+}
+type RuledContainer = Container & { restartPolicyRules?: RestartRule[] };
 
 /**
  * Whether taking over the remote status would bring a container back that the consumer's API server holds for ended:
  * it refuses that unless the restart policy allows it (offloading specification, §6.4).
  */
 export function revivesContainers(local: Pod, remote: Pod): boolean {
-  const policy = local.spec?.restartPolicy ?? "Always";
-  if (policy === "Always") return false;
-  const sidecars = new Set(
-    (local.spec?.initContainers ?? []).filter((c) => "restartPolicy" in c).map(({ name }) => name),
-  );
+  const containers: RuledContainer[] = [...(local.spec?.initContainers ?? []), ...(local.spec?.containers ?? [])];
+  if (containers.some(mayRestartAll)) return false;
+  const podPolicy = local.spec?.restartPolicy ?? "Always";
   const revived = (before: ContainerStatus[] = [], after: ContainerStatus[] = []): boolean =>
     before.some(({ name, state }) => {
       const ended = state?.terminated;
-      if (!ended || sidecars.has(name) || (policy === "OnFailure" && ended.exitCode !== 0)) return false;
+      const container = containers.find((one) => one.name === name);
+      if (!ended || mayRestart(container, podPolicy, ended.exitCode)) return false;
       // No status at all: the remote pod has been made anew and not begun yet.
       return !after.find((status) => status.name === name)?.state?.terminated;
     });
@@ -22,6 +28,24 @@ export function revivesContainers(local: Pod, remote: Pod): boolean {
     revived(local.status?.containerStatuses, remote.status?.containerStatuses) ||
     revived(local.status?.initContainerStatuses, remote.status?.initContainerStatuses)
   );
+}
+
+/** Such a rule starts every other container again, however that has ended. */
+function mayRestartAll({ restartPolicyRules }: RuledContainer): boolean {
+  return restartPolicyRules?.some(({ action }) => action === "RestartAllContainers") ?? false;
+}
+
+/** By its own rules, else by its own policy, else by the pod's. */
+function mayRestart(container: RuledContainer | undefined, podPolicy: string, exitCode: number): boolean {
+  const rule = container?.restartPolicyRules?.find((one) => isMet(one, exitCode));
+  if (rule?.action === "Restart") return true;
+  const policy = container?.restartPolicy ?? podPolicy;
+  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+}
+
+function isMet({ exitCodes }: RestartRule, exitCode: number): boolean {
+  const listed = exitCodes?.values?.includes(exitCode) ?? false;
+  return (exitCodes?.operator === "In" && listed) || (exitCodes?.operator === "NotIn" && !listed);
 }
 
 /** The statuses with every container ended; those that had not ended get the exit code. */

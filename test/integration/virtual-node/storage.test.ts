@@ -1,11 +1,12 @@
 import { expect } from "chai";
-import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1";
-import { Labels, VirtualNodeResource } from "../../../agent/api/index.js";
+import type { PersistentVolume, PersistentVolumeClaim, Volume } from "kubernetes-types/core/v1";
+import { Labels, ShadowPodResource, VirtualNodeResource } from "../../../agent/api/index.js";
 import {
   EventResource,
   NodeResource,
   PersistentVolumeClaimResource,
   PersistentVolumeResource,
+  PodResource,
   StorageClassResource,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
@@ -79,7 +80,7 @@ describe("claims with their data at the provider", function () {
 
   before(async () => {
     harness = await startHarness({
-      consumerControllers: ["persistentvolume-binder-controller", PROTECTION],
+      consumerControllers: ["persistentvolume-binder-controller", "ephemeral-volume-controller", PROTECTION],
       providerControllers: [PROTECTION],
     });
     consumer = harness.consumer.client;
@@ -200,6 +201,45 @@ describe("claims with their data at the provider", function () {
     await provisioned("last");
     for (const name of ["others", "elsewhere"])
       expect(await provider.get(PersistentVolumeClaimResource, remote(name)), name).to.equal(undefined);
+  });
+
+  it("made for a pod's ephemeral volumes are what its remote pod uses; those of other classes are the provider's to make", async () => {
+    await consumer.create(StorageClassResource, {
+      metadata: { name: "anywhere", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+      provisioner: "liqo.io/storage",
+      volumeBindingMode: "WaitForFirstConsumer",
+    });
+    const resources = { requests: { storage: "1Gi" } };
+    const ephemeral = (name: string, storageClassName?: string): Volume => ({
+      name,
+      ephemeral: { volumeClaimTemplate: { spec: { accessModes: ["ReadWriteOnce"], resources, storageClassName } } },
+    });
+    await consumer.create(PodResource, {
+      metadata: local("web"),
+      spec: {
+        containers: [{ name: "main", image: "web" }],
+        volumes: [ephemeral("scratch", "liqo"), ephemeral("cache"), ephemeral("disk", "disks")],
+      },
+    });
+    for (const name of ["web-scratch", "web-cache"]) {
+      await claimWhere(consumer, local(name), `the claim ${name}`);
+      await select(name);
+      await provisioned(name);
+      await claimWhere(provider, remote(name), `the claim ${name} at the provider`);
+    }
+    await consumer.request("POST", `/api/v1/namespaces/${LOCAL_NAMESPACE}/pods/web/binding`, {
+      body: { metadata: local("web"), target: { kind: "Node", name: NODE } },
+    });
+    const shadow = await until("the ShadowPod", SECONDS, () => provider.get(ShadowPodResource, remote("web")));
+    const volumes = (shadow.spec.pod?.volumes ?? []).map(({ name, persistentVolumeClaim, ephemeral: template }) => [
+      name,
+      persistentVolumeClaim?.claimName ?? template?.volumeClaimTemplate?.spec.storageClassName,
+    ]);
+    expect(volumes.slice(0, 3)).to.deep.equal([
+      ["scratch", "web-scratch"],
+      ["cache", "web-cache"],
+      ["disk", "disks"],
+    ]);
   });
 
   it("never take a claim of the provider's own, and say so", async () => {

@@ -3,6 +3,7 @@ import https from "node:https";
 import { TLSSocket } from "node:tls";
 import type { Pod, PodStatus } from "kubernetes-types/core/v1";
 import {
+  Annotations,
   IPResource,
   Labels,
   ShadowEndpointSliceResource,
@@ -476,6 +477,53 @@ describe("virtual node between two API servers", function () {
     const pod = await appears(consumer, PodResource, local("job"), ({ status: s }) => s?.phase === "Failed");
     expect(pod.status?.reason).to.equal("RemotePodReplaced");
     await vanishes(provider, ShadowPodResource, remote("job"));
+  });
+
+  it("lets a container come back by a rule of its own, whatever the pod's policy", async () => {
+    const exitCodes = { operator: "In", values: [42] };
+    const own = { restartPolicy: "Never", restartPolicyRules: [{ action: "Restart", exitCodes }] };
+    await createPod("retried", { restartPolicy: "Never", containers: [{ name: "main", image: "job", ...own }] });
+    const status = running();
+    const terminated = { exitCode: 42, startedAt: START, finishedAt: "2026-01-01T00:00:05Z" };
+    const ended = { ...status.containerStatuses![0]!, ready: false, state: { terminated } };
+    await runRemotely("retried", { ...status, containerStatuses: [ended] });
+    await appears(consumer, PodResource, local("retried"), ({ status: s }) =>
+      Boolean(s?.containerStatuses?.[0]?.state?.terminated),
+    );
+    await runRemotely("retried", running(1));
+    const pod = await appears(
+      consumer,
+      PodResource,
+      local("retried"),
+      ({ status: s }) => s?.phase === "Failed" || s?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    expect(pod.status).to.include({ phase: "Running" });
+    expect(pod.status?.containerStatuses?.[0]?.state?.running).to.not.equal(undefined);
+  });
+
+  it("spreads pods by their labels' values, which the consumer has put into the selectors", async () => {
+    const labelSelector = { matchExpressions: [{ key: "tier", operator: "Exists" }] };
+    const term = { topologyKey: "zone", labelSelector, matchLabelKeys: ["app"] };
+    await createPod(
+      "spread",
+      {
+        topologySpreadConstraints: [{ ...term, maxSkew: 1, whenUnsatisfiable: "DoNotSchedule" }],
+        affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+      },
+      { [Annotations.antiAffinityPreset]: "propagate" },
+    );
+    // Refused there if a key were named twice.
+    const { spec } = await runRemotely("spread", running());
+    const merged = [
+      { key: "tier", operator: "Exists" },
+      { key: "app", operator: "In", values: ["shop"] },
+    ];
+    const [constraint] = spec?.topologySpreadConstraints ?? [];
+    const [kept] = spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+    for (const one of [constraint, kept]) {
+      expect(one?.labelSelector?.matchExpressions).to.deep.equal(merged);
+      expect(one?.matchLabelKeys).to.equal(undefined);
+    }
   });
 
   it("does not touch what is not its own", async () => {

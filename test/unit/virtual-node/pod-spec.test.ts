@@ -1,9 +1,11 @@
 import { expect } from "chai";
-import type { Pod, PodSpec } from "kubernetes-types/core/v1";
+import type { PersistentVolumeClaim, Pod, PodSpec, Volume } from "kubernetes-types/core/v1";
 import { Annotations } from "../../../agent/api/index.js";
+import type { KubeClient } from "../../../agent/runtime/index.js";
 import { meansOtherNode, notCarried } from "../../../agent/virtual-node/pods/not-carried.js";
 import { podProblems } from "../../../agent/virtual-node/pods/pod-problems.js";
 import { remotePodSpec, type PodSpecOptions } from "../../../agent/virtual-node/pods/pod-spec.js";
+import { virtualClaimsOf } from "../../../agent/virtual-node/pods/pod-volumes.js";
 import { remoteRootCaName } from "../../../agent/virtual-node/reflection/root-ca.js";
 import { tokenKey } from "../../../agent/virtual-node/service-accounts/api-access.js";
 
@@ -90,6 +92,86 @@ describe("spec of the remote pod", () => {
     expect(hard?.requiredDuringSchedulingIgnoredDuringExecution?.[0]?.labelSelector?.matchLabels).to.deep.equal({
       tier: "t",
     });
+  });
+
+  it("names a label key once, where the consumer has merged it into the selector", () => {
+    const hash = "pod-template-hash";
+    const merged = { matchLabels: { app: "a" }, matchExpressions: [{ key: hash, operator: "In", values: ["h"] }] };
+    const term = { topologyKey: "zone", labelSelector: merged };
+    const tenant = { key: "tenant", operator: "NotIn", values: ["t"] };
+    const topologySpreadConstraints = [
+      { maxSkew: 1, whenUnsatisfiable: "DoNotSchedule", ...term, matchLabelKeys: [hash] },
+      { maxSkew: 2, whenUnsatisfiable: "DoNotSchedule", ...term, matchLabelKeys: [hash, "absent"] },
+      { maxSkew: 3, whenUnsatisfiable: "DoNotSchedule", topologyKey: "zone", matchLabelKeys: [hash] },
+    ];
+    const podAntiAffinity = {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, matchLabelKeys: [hash], mismatchLabelKeys: ["x"] }],
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 3,
+          podAffinityTerm: {
+            topologyKey: "zone",
+            labelSelector: { matchExpressions: [tenant] },
+            mismatchLabelKeys: ["tenant"],
+          },
+        },
+      ],
+    };
+    const asking = pod(
+      { topologySpreadConstraints, affinity: { podAntiAffinity } },
+      { [Annotations.antiAffinityPreset]: "propagate" },
+    );
+    const before = structuredClone(asking);
+    const spec = remotePodSpec(asking, options);
+    expect(spec.topologySpreadConstraints).to.deep.equal([
+      { maxSkew: 1, whenUnsatisfiable: "DoNotSchedule", ...term },
+      { maxSkew: 2, whenUnsatisfiable: "DoNotSchedule", ...term, matchLabelKeys: ["absent"] },
+      topologySpreadConstraints[2],
+    ]);
+    expect(spec.affinity?.podAntiAffinity).to.deep.equal({
+      requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, mismatchLabelKeys: ["x"] }],
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 3, podAffinityTerm: { topologyKey: "zone", labelSelector: { matchExpressions: [tenant] } } },
+      ],
+    });
+    expect(asking).to.deep.equal(before);
+  });
+
+  it("uses the reflected claims of ephemeral volumes, and leaves those of other classes to the provider", async () => {
+    const ephemeral = (name: string, storageClassName?: string): Volume => ({
+      name,
+      ephemeral: { volumeClaimTemplate: { spec: { storageClassName, accessModes: ["ReadWriteOnce"] } } },
+    });
+    const claimed = (name: string): Volume => ({ name, persistentVolumeClaim: { claimName: `web-${name}` } });
+    const names = ["default", "renamed", "theirs", "others", "absent"];
+    const volumes = [ephemeral("scratch", "liqo"), ...names.map((name) => ephemeral(name))];
+    const claim = (provisioner: string, uid: string): PersistentVolumeClaim => ({
+      metadata: {
+        annotations: { "volume.kubernetes.io/storage-provisioner": provisioner },
+        ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "web", uid, controller: true }],
+      },
+    });
+    const claims: Record<string, PersistentVolumeClaim> = {
+      "web-default": claim("liqo.io/storage", "u"),
+      "web-renamed": claim("liqo.io/storage", "u"),
+      "web-theirs": claim("example.com/disks", "u"),
+      // Of a pod before this one, or made by somebody.
+      "web-others": claim("liqo.io/storage", "v"),
+    };
+    const asked: string[] = [];
+    const local = {
+      get: (_type: unknown, { name, namespace }: { name: string; namespace: string }) => {
+        asked.push(`${namespace}/${name}`);
+        return Promise.resolve(claims[name]);
+      },
+    } as unknown as KubeClient;
+    const { spec, metadata } = pod({ volumes });
+    const asking: Pod = { spec, metadata: { ...metadata, uid: "u" } };
+    const virtualClaims = await virtualClaimsOf(asking, local);
+    expect(asked).to.deep.equal(names.map((name) => `shop/web-${name}`));
+    const wanted = [claimed("scratch"), claimed("default"), claimed("renamed"), ...volumes.slice(3)];
+    for (const apiAccess of ["token", "remote"] as const)
+      expect(remotePodSpec(asking, { ...options, apiAccess, virtualClaims }).volumes).to.deep.equal(wanted);
   });
 
   it("takes tokens from a Secret and the CA from the renamed ConfigMap", () => {

@@ -128,6 +128,53 @@ describe("status of the local pod", () => {
     expect(revivesContainers(ended(0, "Never"), ended(0, "Never"))).to.equal(false);
   });
 
+  it("knows which containers come back by policies and rules of their own", () => {
+    const rule = (operator: string, values: number[], action = "Restart"): object => ({
+      action,
+      exitCodes: { operator, values },
+    });
+    const ended = (exitCode: number, container: object, restartPolicy = "Never"): Pod =>
+      pod(
+        { containerStatuses: [containerStatus(terminated(exitCode))] },
+        { restartPolicy, containers: [{ name: "main", ...container }] },
+      );
+    const runs = pod({ containerStatuses: [containerStatus()] });
+    const revives = (...asked: Parameters<typeof ended>): boolean => revivesContainers(ended(...asked), runs);
+    expect(revives(0, { restartPolicy: "Always" })).to.equal(false);
+    expect(revives(1, { restartPolicy: "OnFailure" })).to.equal(false);
+    expect(revives(0, { restartPolicy: "OnFailure" })).to.equal(true);
+    expect(revives(1, { restartPolicy: "Never" }, "Always")).to.equal(true);
+    const on42 = { restartPolicy: "Never", restartPolicyRules: [rule("In", [41, 42])] };
+    expect(revives(42, on42)).to.equal(false);
+    expect(revives(1, on42)).to.equal(true);
+    const notOn0 = { restartPolicy: "Never", restartPolicyRules: [rule("NotIn", [0])] };
+    expect(revives(7, notOn0)).to.equal(false);
+    expect(revives(0, notOn0)).to.equal(true);
+    const unknown = { restartPolicy: "Never", restartPolicyRules: [rule("In", [3], "Pause"), rule("In", [3])] };
+    expect(revives(3, unknown)).to.equal(true);
+    const all = { restartPolicy: "Never", restartPolicyRules: [rule("In", [9], "RestartAllContainers")] };
+    expect(revives(0, all)).to.equal(false);
+    const other = ended(0, {});
+    other.spec!.initContainers = [{ name: "watch", ...all }];
+    expect(revivesContainers(other, runs)).to.equal(false);
+  });
+
+  it("knows which init containers come back", () => {
+    const revives = (restartPolicy: string | undefined, exitCode = 0, podPolicy = "Never"): boolean => {
+      const initContainers = [{ name: "main", ...(restartPolicy ? { restartPolicy } : {}) }];
+      const spec = { restartPolicy: podPolicy, initContainers, containers: [] };
+      const local = pod({ initContainerStatuses: [containerStatus(terminated(exitCode))] }, spec);
+      return revivesContainers(local, pod({ initContainerStatuses: [containerStatus()] }));
+    };
+    expect(revives("Always")).to.equal(false);
+    expect(revives("Never")).to.equal(true);
+    expect(revives("OnFailure")).to.equal(true);
+    expect(revives("OnFailure", 1)).to.equal(false);
+    expect(revives(undefined)).to.equal(true);
+    expect(revives(undefined, 0, "Always")).to.equal(false);
+    expect(revives(undefined, 1, "OnFailure")).to.equal(false);
+  });
+
   it("waits or fails where the namespace is not offloaded", () => {
     expect(notOffloadedStatus(pod({ phase: "Pending" }))).to.include({ phase: "Pending", reason: "OffloadingBackOff" });
     const ran = pod({
