@@ -98,7 +98,7 @@ export function podRanges(node: Node | undefined): string[] | undefined {
 
 /**
  * Whether the CNI gives pods other addresses than those of their nodes' ranges, as Calico's own IPAM and Cilium's cluster pool do while the controller manager
- * gives nodes ranges all the same: the gateway's own pod, on its node, shows it for the whole cluster. Undefined while nothing shows it. A gateway in its node's own
+ * gives nodes ranges all the same: the gateway's own pod, on its node, shows it for the whole cluster, if not by chance. Undefined while nothing shows it. A gateway in its node's own
  * network has the node's addresses, of which a bridge's is in the range; where none is, it costs a route for each pod, which leads there with any CNI.
  */
 export function ignoresPodRanges(ownNode: Node | undefined, ownAddresses: readonly string[]): boolean | undefined {

@@ -9,6 +9,7 @@ import {
   LabelValues,
   Labels,
   PublicKeyResource,
+  cidrContainsAddress,
   gatewayResourceName,
   isIPv4,
   lentPart,
@@ -22,6 +23,7 @@ import {
   NodeResource,
   PodResource,
   SecretResource,
+  keyOf,
   type KubeClient,
   type KubeObject,
   type Logger,
@@ -31,6 +33,12 @@ import { ignoresPodRanges, podRanges, type GatewayObjects } from "./collect-stat
 
 /** The index of pods by the node that carries them. */
 const BY_NODE = "node";
+
+/** Pods whose addresses are the CNI's. */
+const OF_POD_NETWORK = "spec.hostNetwork=false";
+/** So many pods are looked at to judge the nodes' ranges, and for so long. */
+const SAMPLE = 50;
+const SAMPLE_MS = 5_000;
 
 /** Keeps what a gateway reads, and nothing else: by namespace and label where there is one, trimmed where objects are large. */
 export class GatewaySources {
@@ -96,6 +104,8 @@ export class GatewaySources {
     // The mounted file serves until this one is there.
     this.keySecrets?.onEvent(this.onChange).start();
     await Promise.all(all.map((informer) => informer.waitForSync()));
+    this.judgePodRanges();
+    await this.sampleOthers();
     this.watchPodsIfNeeded();
     // Else the first pass would take away what a process before this one has routed to them.
     await this.pods?.waitForSync();
@@ -157,7 +167,7 @@ export class GatewaySources {
   private watchPodsIfNeeded(): void {
     this.judgePodRanges();
     if (this.pods || (!this.ignoresPodRanges && this.nodes.list().every(podRanges))) return;
-    const options = { fieldSelector: "spec.hostNetwork=false", trim: trimPod, logger: this.logger };
+    const options = { fieldSelector: OF_POD_NETWORK, trim: trimPod, logger: this.logger };
     const pods = new Informer(this.client, PodResource, options).addIndex(BY_NODE, carryingNode);
     this.pods = pods.onEvent(this.onChange).start();
   }
@@ -167,8 +177,33 @@ export class GatewaySources {
     const { ownAddresses } = this;
     const { nodeName } = this.args;
     this.ignoresPodRanges = ignoresPodRanges(this.nodes.get(nodeName), ownAddresses);
-    if (this.ignoresPodRanges)
-      this.logger.info({ nodeName, ownAddresses }, "pods are beside their nodes' ranges: a route for each");
+    if (this.ignoresPodRanges) this.tellOfPods({ nodeName, ownAddresses });
+  }
+
+  /** The own pod may be in its node's range by chance, where a CNI gives out the same ranges in another order: some others tell. */
+  private async sampleOthers(): Promise<void> {
+    if (this.ignoresPodRanges !== false) return;
+    const options = { fieldSelector: OF_POD_NETWORK, signal: AbortSignal.timeout(SAMPLE_MS) };
+    try {
+      const { value: sample } = await this.client.pages(PodResource, SAMPLE, options).next();
+      const beside = sample?.items.find((pod) => this.isBesideRange(pod));
+      if (!beside) return;
+      this.ignoresPodRanges = true;
+      this.tellOfPods({ pod: keyOf(beside), address: beside.status?.podIP });
+    } catch (error) {
+      this.logger.warn({ err: error }, "other pods cannot be looked at: their nodes' ranges are taken to hold");
+    }
+  }
+
+  private isBesideRange(pod: Pod): boolean {
+    const [nodeName] = carryingNode(pod);
+    const ranges = podRanges(this.nodes.get(nodeName ?? ""));
+    const address = ipv4Address(pod.status);
+    return !!ranges && address !== undefined && !ranges.some((range) => cidrContainsAddress(range, address));
+  }
+
+  private tellOfPods(shownBy: object): void {
+    this.logger.info(shownBy, "pods are beside their nodes' ranges: a route for each");
   }
 
   private podAddresses(nodeName: string): string[] {

@@ -66,7 +66,6 @@ describe("a gateway's routes to the pods, on a real API server", function () {
     // Neither of them is one to route to, from the first pass on.
     await addPod("offloaded", "n2", { podIP: "10.71.0.9" }, {}, { [Labels.shadowPod]: "true" });
     await addPod("of-the-host", "n2", { podIP: "192.0.2.12" }, { hostNetwork: true });
-    await addPod("a", "n1", { podIP: "192.168.235.194" });
   });
 
   afterEach(async () => {
@@ -106,19 +105,19 @@ describe("a gateway's routes to the pods, on a real API server", function () {
     await client.mergePatch(PodResource, { name, namespace: "default" }, { status }, { subresource: "status" });
   }
 
-  /** Starts what the gateway's role starts for its routes, in a pod with this address. Gives the kinds that it lists. */
+  /** Starts what the gateway's role starts for its routes, in a pod with this address. Gives the kinds that it watches. */
   async function start(address: string, nodeName = "n1"): Promise<string[]> {
     gateway = await Namespace.create("gateway");
     await connect(gateway, "eth0", await Namespace.create("node"), "eth0");
     await gateway.run("ip", ["addr", "add", `${address}/32`, "dev", "eth0"]);
-    const listed: string[] = [];
-    const pages: KubeClient["pages"] = (type, ...rest) => {
-      listed.push(type.plural);
-      return client.pages(type, ...rest);
+    const watched: string[] = [];
+    const watch: KubeClient["watch"] = (type, ...rest) => {
+      watched.push(type.plural);
+      return client.watch(type, ...rest);
     };
     const logger = createLogger("test");
     logger.level = process.env["LOG_LEVEL"] ?? "error";
-    const reader = Object.assign(Object.create(client) as KubeClient, { pages });
+    const reader = Object.assign(Object.create(client) as KubeClient, { watch });
     const current = new GatewaySources(reader, { ...args, nodeName }, logger, () => loop?.notice());
     sources = current;
     loop = new LevelLoop({
@@ -134,9 +133,10 @@ describe("a gateway's routes to the pods, on a real API server", function () {
     await yieldOwnAddress(gateway.run);
     await current.start((await ownAddresses(gateway.run)).map((own) => own.address));
     // The first pass has all that it goes by.
-    if (listed.includes("pods")) expect(current.objects().podAddresses("n1")).to.deep.equal(["192.168.235.194"]);
+    if (current.objects().ignoresPodRanges)
+      expect(current.objects().podAddresses("n1")).to.deep.equal(["192.168.235.194"]);
     loop.start();
-    return listed;
+    return watched;
   }
 
   /** Those towards the pods, in the kernel. */
@@ -155,10 +155,18 @@ describe("a gateway's routes to the pods, on a real API server", function () {
     await found.catch(() => expect(last).to.deep.equal(expected));
   }
 
-  it("are to the nodes' ranges where the gateway's own address is in its node's, and no pod is looked at", async () => {
-    const listed = await start("192.168.0.9");
+  it("are to the nodes' ranges where pods' addresses are in them, and no pod is watched", async () => {
+    await addPod("within", "n1", { podIP: "192.168.0.20" });
+    const watched = await start("192.168.0.9");
     await expectRoutes(RANGES);
-    expect(listed).to.include("nodes").and.not.include("pods");
+    expect(watched).to.include("nodes").and.not.include("pods");
+    await client.delete(PodResource, { name: "within", namespace: "default" }, { gracePeriodSeconds: 0 });
+    await addPod("a", "n1", { podIP: "192.168.235.194" });
+  });
+
+  it("are to each pod where another's address is in none, though its own is", async () => {
+    await start("192.168.0.9");
+    await expectRoutes(["192.168.235.194 liqo.n1"]);
   });
 
   it("are to each pod where it is in none, come with pods, and go with them", async () => {
@@ -179,9 +187,9 @@ describe("a gateway's routes to the pods, on a real API server", function () {
   });
 
   it("are to the nodes' ranges as long as its own node is not known", async () => {
-    const listed = await start("192.168.235.193", "n3");
+    const watched = await start("192.168.235.193", "n3");
     await expectRoutes(RANGES);
-    expect(listed).not.to.include("pods");
+    expect(watched).not.to.include("pods");
     await client.create(NodeResource, { metadata: { name: "n3" }, spec: { podCIDRs: ["192.168.2.0/24"] } });
     await expectRoutes(["192.168.235.194 liqo.n1"]);
   });
