@@ -31,7 +31,8 @@ export class ConnectionCheck {
   private readonly sent = new Map<string, number>();
   private timer?: NodeJS.Timeout;
   private isRunning = false;
-  private lastStamp = "";
+  /** When the latest ping that was answered was sent, by the monotonic clock: the other one may be set back. */
+  private lastSentAt = 0;
   private readonly rhythm: PingRhythm;
 
   constructor(private readonly options: ConnectionCheckOptions) {
@@ -107,8 +108,8 @@ export class ConnectionCheck {
 
   private heard(timeStamp: string): void {
     const sentAt = this.sent.get(timeStamp);
-    if (sentAt === undefined || timeStamp < this.lastStamp || !this.isRunning) return;
-    this.lastStamp = timeStamp;
+    if (sentAt === undefined || sentAt < this.lastSentAt || !this.isRunning) return;
+    this.lastSentAt = sentAt;
     const now = performance.now();
     this.rhythm.hear(now);
     this.options.onResult({ connected: true, latency: now - sentAt });

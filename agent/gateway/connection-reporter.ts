@@ -10,7 +10,15 @@ import {
   gatewayResourceName,
   type Connection,
 } from "../api/index.js";
-import { isAlreadyExists, isNotFound, kubeTime, messageOf, type KubeClient, type Logger } from "../runtime/index.js";
+import {
+  Backoff,
+  isAlreadyExists,
+  isNotFound,
+  kubeTime,
+  messageOf,
+  type KubeClient,
+  type Logger,
+} from "../runtime/index.js";
 import type { GatewayArguments } from "./arguments.js";
 import type { ConnectionResult } from "./connection-check.js";
 import { FIELD_MANAGER } from "./constants.js";
@@ -25,6 +33,9 @@ const PATH_STATES: Record<PathVerdict["state"], string> = {
   lost: FullSizePackets.lost,
   unknown: FullSizePackets.unknown,
 };
+
+/** When what could not be written is tried again, if nothing new is to be said before. */
+const [FIRST_RETRY_MS, LAST_RETRY_MS] = [1_000, 30_000] as const;
 
 /** Makes the gateway's Connection and keeps its status (network specification, §6, §7). */
 export class ConnectionReporter {
@@ -43,6 +54,8 @@ export class ConnectionReporter {
   private writtenAt = 0;
   private writing = false;
   private again = false;
+  private retry?: NodeJS.Timeout;
+  private readonly backoff = new Backoff(FIRST_RETRY_MS, LAST_RETRY_MS);
 
   constructor(
     private readonly client: KubeClient,
@@ -94,6 +107,7 @@ export class ConnectionReporter {
 
   /** Another replica serves: the status is its word from now on. */
   yield(): void {
+    clearTimeout(this.retry);
     this.hasSpoken = false;
     this.said = undefined;
     this.obstacle = undefined;
@@ -176,18 +190,26 @@ export class ConnectionReporter {
       return;
     }
     this.writing = true;
+    clearTimeout(this.retry);
     try {
       do {
         this.again = false;
         await this.patch();
       } while (this.again);
+      this.backoff.reset();
     } catch (error) {
-      // Without a Connection there is nothing to tell yet; any other failure is mended by the next result.
-      if (!isNotFound(error)) this.logger.warn({ reason: messageOf(error) }, "connection status not written");
       this.writtenAt = 0;
+      // Without a Connection there is nothing to tell yet.
+      if (!isNotFound(error)) this.tryAgain(error);
     } finally {
       this.writing = false;
     }
+  }
+
+  /** A tunnel that is lost has no further result by which a lost write would be made good. */
+  private tryAgain(error: unknown): void {
+    this.logger.warn({ reason: messageOf(error) }, "connection status not written");
+    if (this.hasSpoken) this.retry = setTimeout(() => void this.write(), this.backoff.next()).unref();
   }
 
   private async patch(): Promise<void> {

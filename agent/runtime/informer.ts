@@ -148,8 +148,8 @@ export class Informer<T extends KubeObject> {
     while (!signal.aborted) {
       try {
         const resourceVersion = await this.relist(signal);
-        backoff.reset();
-        await this.follow(resourceVersion, signal);
+        // A server that lists may still refuse to tell of changes, as it does while it starts.
+        await this.follow(resourceVersion, signal, () => backoff.reset());
       } catch (error) {
         if (signal.aborted) return;
         if (!isGone(error)) {
@@ -199,7 +199,7 @@ export class Informer<T extends KubeObject> {
   }
 
   /** Follows changes until an error; a watch that merely ends is resumed where it stood. */
-  private async follow(from: string, signal: AbortSignal): Promise<void> {
+  private async follow(from: string, signal: AbortSignal, onOpen: () => void): Promise<void> {
     let resourceVersion = from;
     const { namespace, labelSelector, fieldSelector } = this.options;
     while (!signal.aborted) {
@@ -213,6 +213,7 @@ export class Informer<T extends KubeObject> {
         resourceVersion,
         timeoutSeconds,
         signal,
+        onOpen,
       });
       for await (const event of events) {
         if (event.type === "ERROR") {

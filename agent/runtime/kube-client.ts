@@ -54,6 +54,8 @@ export interface WatchOptions extends ListOptions {
   /** Lets the server send the initial state as events, ended by an annotated bookmark. */
   sendInitialEvents?: boolean;
   timeoutSeconds?: number;
+  /** Called once the server has agreed to tell of changes, which may be long before the first of them. */
+  onOpen?: () => void;
 }
 
 export interface KubeClientOptions {
@@ -280,6 +282,7 @@ export class KubeClient {
       signal: options.signal,
     });
     if (response.statusCode !== 200) throw await this.failure(response, `the watch of ${type.plural}`);
+    options.onOpen?.();
     response.setTimeout(WATCH_IDLE_MS, () => response.destroy(new Error("nothing received")));
     try {
       for await (const line of lines(response)) yield JSON.parse(line) as WatchEvent<T>;

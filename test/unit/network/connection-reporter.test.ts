@@ -4,6 +4,7 @@ import type { Connection } from "../../../agent/api/index.js";
 import type { GatewayArguments } from "../../../agent/gateway/arguments.js";
 import { ConnectionReporter } from "../../../agent/gateway/connection-reporter.js";
 import type { KubeClient } from "../../../agent/runtime/index.js";
+import { until } from "../../clusters/support/wait.js";
 
 const ARGUMENTS = {
   name: "b",
@@ -21,21 +22,27 @@ class Cluster {
   readonly values: (string | undefined)[] = [];
   /** Those of them that were written for others to see that the gateway lives. */
   readonly heartbeats: (string | undefined)[] = [];
+  /** While it is away, writes fail when they are released. */
+  away?: Promise<void>;
 
   /** A gateway's process that begins to report. */
   process(): ConnectionReporter {
     const client = {
       create: (_type: unknown, connection: Connection) => Promise.resolve((this.connection = connection)),
-      mergePatch: (
+      mergePatch: async (
         _type: unknown,
         _id: unknown,
         { status }: Connection,
         { isHeartbeat }: { isHeartbeat?: boolean },
       ) => {
+        if (this.away) {
+          await this.away;
+          throw new Error("the API server did not answer");
+        }
         this.connection = { ...this.connection!, status: { ...this.connection?.status, ...status } };
         this.values.push(status?.value);
         if (isHeartbeat) this.heartbeats.push(status?.value);
-        return Promise.resolve(this.connection);
+        return this.connection;
       },
     } as unknown as KubeClient;
     return new ConnectionReporter(
@@ -58,6 +65,34 @@ describe("what a gateway says of its connection", () => {
     former = cluster.process();
     await former.ensure("userspace");
     former.report(connected);
+  });
+
+  it("is written in the end, though the write was lost and the tunnel has nothing new to tell", async () => {
+    let fail = (): void => undefined;
+    cluster.away = new Promise((resolve) => (fail = resolve));
+    former.reportSilence("no answer");
+    // While that write is under way.
+    former.report({ connected: false, latency: 0 });
+    fail();
+    await cluster.away;
+    expect(cluster.connection?.status?.value).to.equal("Connected");
+    cluster.away = undefined;
+    await until("the lost value", 5_000, () =>
+      Promise.resolve(cluster.connection?.status?.value === "Error" || undefined),
+    );
+    expect(cluster.connection?.status?.message).to.equal("no answer");
+  });
+
+  it("is left to the other replica by one that yields, also what it could not write", async () => {
+    cluster.away = Promise.resolve();
+    former.report({ connected: false, latency: 0 });
+    await new Promise((resolve) => setImmediate(resolve));
+    former.yield();
+    cluster.away = undefined;
+    const before = [...cluster.values];
+    // Longer than it would have waited for the next try.
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(cluster.values).to.deep.equal(before);
   });
 
   it("is told anew by the process that follows: a tunnel ends with the one that made it", async () => {

@@ -1,6 +1,8 @@
+import { mock } from "node:test";
 import dgram from "node:dgram";
 import { once } from "node:events";
 import { expect } from "chai";
+import { until } from "../../clusters/support/wait.js";
 import type { Node, Pod, Service } from "kubernetes-types/core/v1";
 import { ConnectionCheck, type ConnectionResult } from "../../../agent/gateway/connection-check.js";
 import { EndpointChooser } from "../../../agent/gateway/endpoint-chooser.js";
@@ -90,6 +92,30 @@ describe("the connection check", () => {
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(results[0]).to.include({ connected: true });
     check.close();
+  });
+});
+
+describe("a connection check whose clock is set back", () => {
+  afterEach(() => mock.timers.reset());
+
+  it("goes on hearing the peer", async () => {
+    const results: ConnectionResult[] = [];
+    const port = 40_000 + ((process.pid + 2) % 20_000);
+    const options = { remoteClusterID: "b", peerAddress: "127.0.0.1", intervalMs: 100, lossThreshold: 10, port };
+    const check = new ConnectionCheck({ ...options, onResult: (result) => results.push(result) });
+    await check.listen();
+    try {
+      check.start();
+      await until("an answer", 2_000, () => Promise.resolve(results.length > 0 || undefined));
+      mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });
+      const heard = results.length;
+      // Longer than it takes to be given up.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      expect(results.length).to.be.above(heard + 2);
+      expect(results.filter(({ connected }) => !connected)).to.deep.equal([]);
+    } finally {
+      check.close();
+    }
   });
 });
 
