@@ -47,6 +47,12 @@ export function endedStatus(
   };
 }
 
+/** Status of a pod that is being deleted, and of which nothing is left at the provider. */
+export function goneStatus(pod: Pod): PodStatus {
+  const message = "the pod was deleted, and has ended at the provider without telling how";
+  return endedStatus(pod, { reason: "Deleted", message });
+}
+
 /** Whether the consumer has given the pod up for good, so that nothing of it may run at the provider. */
 export function isGivenUp({ status }: Pod): boolean {
   return status?.phase === "Failed" && (status.reason === OFFLOADING_ABORTED || status.reason === REMOTE_POD_REPLACED);

@@ -18,7 +18,14 @@ import { FIELD_MANAGER, REFLECTION_FIELD_MANAGER, type NamespacePair, type Virtu
 import type { NamespaceActivity, NamespaceManager } from "../namespaces/namespace-manager.js";
 import { isReflected } from "../reflection/reflected-metadata.js";
 import { TokenSecrets } from "../service-accounts/token-secrets.js";
-import { REMOTE_POD_REPLACED, endedStatus, isGivenUp, notOffloadedStatus, refusedStatus } from "./fallback-status.js";
+import {
+  REMOTE_POD_REPLACED,
+  endedStatus,
+  goneStatus,
+  isGivenUp,
+  notOffloadedStatus,
+  refusedStatus,
+} from "./fallback-status.js";
 import { MinorChanges } from "./minor-changes.js";
 import { meansOtherNode, notCarried } from "./not-carried.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
@@ -389,7 +396,9 @@ export class PodController {
   }
 
   private async deleteLocal(pod: Pod): Promise<void> {
-    const { name = "", namespace, uid } = pod.metadata ?? {};
+    const { name = "", namespace, uid, finalizers = [] } = pod.metadata ?? {};
+    // Whoever holds it may wait to hear how it has ended, as Jobs do that count their failures: nobody else would tell.
+    if (finalizers.length > 0 && !isTerminalPhase(pod.status?.phase)) await this.writeStatus(pod, goneStatus(pod), {});
     try {
       await this.context.local.delete(PodResource, { name, namespace }, { uid, gracePeriodSeconds: 0 });
     } catch (error) {

@@ -862,6 +862,19 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, SecretResource, remote("web-token"));
   });
 
+  it("says of a pod that a finalizer holds that it has failed, once nothing of it is left: Jobs wait for that", async () => {
+    await createPod("held");
+    await appears(provider, ShadowPodResource, remote("held"));
+    const finalizers = ["batch.kubernetes.io/job-tracking"];
+    await consumer.mergePatch(PodResource, local("held"), { metadata: { finalizers } });
+    await consumer.delete(PodResource, local("held"));
+    await vanishes(provider, ShadowPodResource, remote("held"));
+    const held = await appears(consumer, PodResource, local("held"), ({ status }) => status?.phase === "Failed");
+    expect(held.status?.reason).to.equal("Deleted");
+    await consumer.mergePatch(PodResource, local("held"), { metadata: { finalizers: null } });
+    await vanishes(consumer, PodResource, local("held"));
+  });
+
   describe("kubelet API", () => {
     let approver: Startable[] = [];
     let informers: SharedInformers;

@@ -37,7 +37,7 @@ export async function cordon(client: KubeClient, node: Node): Promise<void> {
 export async function removePods(client: KubeClient, nodeName: string, mode: DrainMode): Promise<DrainProgress> {
   const way = { evict, delete: end, abandon }[mode];
   const { items } = await client.list(PodResource, { fieldSelector: `spec.nodeName=${nodeName}` });
-  const leaving = items.filter((pod) => !isBoundToNode(pod));
+  const leaving = items.filter((pod) => !isBoundToNode(pod) && !(mode === "abandon" && isLeftToOthers(pod)));
   const results = await Promise.all(leaving.map((pod) => way(client, pod)));
   const names = (wanted: EvictionResult[]): string[] =>
     leaving.filter((_, index) => wanted.includes(results[index] ?? "gone")).map(nameOf);
@@ -87,6 +87,11 @@ async function remove(client: KubeClient, pod: Pod, options: DeleteOptions): Pro
 function isBoundToNode(pod: Pod): boolean {
   const isMirror = pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
   return isMirror || isDaemonPod(pod);
+}
+
+/** Nothing but another's finalizer holds it: once the node is gone, Kubernetes tells that one that the pod has failed. */
+function isLeftToOthers({ metadata }: Pod): boolean {
+  return metadata?.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;
 }
 
 function nameOf({ metadata }: Pod): string {
