@@ -51,7 +51,7 @@ namespace Pulumi.Liqo
     public partial class Agent : global::Pulumi.CustomResource
     {
         /// <summary>
-        /// Annotations for every object of the installation. Default: none.
+        /// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         /// </summary>
         [Output("annotations")]
         public Output<ImmutableDictionary<string, string>> Annotations { get; private set; } = null!;
@@ -165,7 +165,7 @@ namespace Pulumi.Liqo
         public Output<ImmutableArray<string>> IpamPools { get; private set; } = null!;
 
         /// <summary>
-        /// Labels for every object of the installation. Default: none.
+        /// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         /// </summary>
         [Output("labels")]
         public Output<ImmutableDictionary<string, string>> Labels { get; private set; } = null!;
@@ -303,7 +303,7 @@ namespace Pulumi.Liqo
         private InputMap<string>? _annotations;
 
         /// <summary>
-        /// Annotations for every object of the installation. Default: none.
+        /// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         /// </summary>
         public InputMap<string> Annotations
         {
@@ -447,7 +447,7 @@ namespace Pulumi.Liqo
         private InputMap<string>? _labels;
 
         /// <summary>
-        /// Labels for every object of the installation. Default: none.
+        /// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         /// </summary>
         public InputMap<string> Labels
         {

@@ -58,7 +58,7 @@ export class Agent extends pulumi.CustomResource {
     }
 
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
      */
     declare public readonly annotations: pulumi.Output<{[key: string]: string}>;
     /**
@@ -134,7 +134,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly ipamPools: pulumi.Output<string[]>;
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider's globalLabels. Default: none.
      */
     declare public readonly labels: pulumi.Output<{[key: string]: string}>;
     /**
@@ -288,7 +288,7 @@ export class Agent extends pulumi.CustomResource {
  */
 export interface AgentArgs {
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
      */
     annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
@@ -360,7 +360,7 @@ export interface AgentArgs {
      */
     ipamPools?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider's globalLabels. Default: none.
      */
     labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**

@@ -37,14 +37,15 @@ export async function readInstallation(
   outputs: Partial<AgentOutputs>,
   signal: AbortSignal,
 ): Promise<ReadResult<AgentInputs, AgentOutputs>> {
+  const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
   const [missing, allocated, reserved, proxy, gatewayReplicas] = await Promise.all([
-    missingPart(client, present, given, signal),
+    // An import asks for what is there.
+    missingPart(client, present, given ?? live, signal),
     allocatedRanges(client, present.namespace, signal),
     reservedSubnets(client, present.namespace, signal),
     client.get(DeploymentResource, { name: Names.proxy, namespace: present.namespace }, signal),
     replicasOfGateways(client, present.namespace, signal),
   ]);
-  const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
   const base: AgentInputs =
     given ??
     importedInputs(present, {
@@ -162,16 +163,15 @@ function changedFields(base: AgentInputs, live: Partial<AgentInputs>): Partial<A
 async function missingPart(
   client: KubeClient,
   present: Installation,
-  given: AgentInputs | undefined,
+  { networkingEnabled: networking = true, apiServerProxy = false }: Partial<AgentInputs>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!present.deployment) return "(the controller is missing)";
-  const networking = given?.networkingEnabled ?? true;
   const { namespace } = present;
   const [fabric, proxy, service, mutating, validating] = await Promise.all([
     networking ? client.get(DaemonSetResource, { name: InstallNames.fabric, namespace }, signal) : {},
-    networking && given?.apiServerProxy ? client.get(DeploymentResource, { name: Names.proxy, namespace }, signal) : {},
-    networking && given?.apiServerProxy ? client.get(ServiceResource, { name: Names.proxy, namespace }, signal) : {},
+    networking && apiServerProxy ? client.get(DeploymentResource, { name: Names.proxy, namespace }, signal) : {},
+    networking && apiServerProxy ? client.get(ServiceResource, { name: Names.proxy, namespace }, signal) : {},
     client.get(MutatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
     client.get(ValidatingWebhookConfigurationResource, { name: Names.webhookConfiguration }, signal),
   ]);

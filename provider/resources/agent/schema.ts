@@ -1,9 +1,16 @@
 import { z } from "zod";
-import { cidr, clusterField, clusterId, dnsLabel, quantities } from "../../framework/index.js";
+import {
+  chosenAnnotations,
+  chosenLabels,
+  cidr,
+  clusterField,
+  clusterId,
+  dnsLabel,
+  labelMap,
+  quantities,
+} from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
 import { defaultImage } from "./image.js";
-
-const strings = z.record(z.string(), z.string());
 
 export const agentInputs = z.object({
   cluster: clusterField("The cluster to install the agent in."),
@@ -50,7 +57,7 @@ export const agentInputs = z.object({
   trustedCA: z.boolean().default(false).meta({
     description: "The API server's certificate is publicly trusted, so that others need no CA. Default: false.",
   }),
-  clusterLabels: strings.default({}).meta({
+  clusterLabels: labelMap.default({}).meta({
     description:
       "Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.",
   }),
@@ -133,10 +140,15 @@ export const agentInputs = z.object({
     description:
       "Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.",
   }),
-  labels: strings.default({}).meta({ description: "Labels for every object of the installation. Default: none." }),
-  annotations: strings
-    .default({})
-    .meta({ description: "Annotations for every object of the installation. Default: none." }),
+  labels: chosenLabels.default({}).meta({
+    description: "Labels for every object of the installation, beside the provider's globalLabels. Default: none.",
+    beneath: "globalLabels",
+  }),
+  annotations: chosenAnnotations.default({}).meta({
+    description:
+      "Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.",
+    beneath: "globalAnnotations",
+  }),
   forceDelete: z.boolean().default(false).meta({
     description:
       "Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.",

@@ -76,7 +76,11 @@ export async function bindUser(
 async function bind(
   progress: Progress,
   { client, agentNamespace }: Peer,
-  { consumerClusterId, userName, tenantNamespace }: Record<"consumerClusterId" | "userName" | "tenantNamespace", string>,
+  {
+    consumerClusterId,
+    userName,
+    tenantNamespace,
+  }: Record<"consumerClusterId" | "userName" | "tenantNamespace", string>,
 ): Promise<void> {
   const namespaces = { installation: agentNamespace, tenant: tenantNamespace };
   for (const binding of bindingManifests(consumerClusterId, userName, namespaces)) {

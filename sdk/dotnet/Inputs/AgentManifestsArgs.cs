@@ -16,7 +16,7 @@ namespace Pulumi.Liqo.Inputs
         private InputMap<string>? _annotations;
 
         /// <summary>
-        /// Annotations for every object of the installation. Default: none.
+        /// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         /// </summary>
         public InputMap<string> Annotations
         {
@@ -142,7 +142,7 @@ namespace Pulumi.Liqo.Inputs
         private InputMap<string>? _labels;
 
         /// <summary>
-        /// Labels for every object of the installation. Default: none.
+        /// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         /// </summary>
         public InputMap<string> Labels
         {

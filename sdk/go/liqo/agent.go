@@ -53,7 +53,7 @@ import (
 type Agent struct {
 	pulumi.CustomResourceState
 
-	// Annotations for every object of the installation. Default: none.
+	// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 	Annotations pulumi.StringMapOutput `pulumi:"annotations"`
 	// Where other clusters reach this cluster's API server.
 	ApiServerAddress pulumi.StringOutput `pulumi:"apiServerAddress"`
@@ -91,7 +91,7 @@ type Agent struct {
 	InternalCIDR pulumi.StringOutput `pulumi:"internalCIDR"`
 	// The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
 	IpamPools pulumi.StringArrayOutput `pulumi:"ipamPools"`
-	// Labels for every object of the installation. Default: none.
+	// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 	Labels pulumi.StringMapOutput `pulumi:"labels"`
 	// Load balancer classes offered to consumers, the default one first. Default: none.
 	LoadBalancerClasses pulumi.StringArrayOutput `pulumi:"loadBalancerClasses"`
@@ -211,7 +211,7 @@ func (AgentState) ElementType() reflect.Type {
 }
 
 type agentArgs struct {
-	// Annotations for every object of the installation. Default: none.
+	// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 	Annotations map[string]string `pulumi:"annotations"`
 	// Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
 	ApiServerAddress *string `pulumi:"apiServerAddress"`
@@ -247,7 +247,7 @@ type agentArgs struct {
 	InternalCIDR *string `pulumi:"internalCIDR"`
 	// The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
 	IpamPools []string `pulumi:"ipamPools"`
-	// Labels for every object of the installation. Default: none.
+	// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 	Labels map[string]string `pulumi:"labels"`
 	// Load balancer classes offered to consumers, the default one first. Default: none.
 	LoadBalancerClasses []string `pulumi:"loadBalancerClasses"`
@@ -279,7 +279,7 @@ type agentArgs struct {
 
 // The set of arguments for constructing a Agent resource.
 type AgentArgs struct {
-	// Annotations for every object of the installation. Default: none.
+	// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 	Annotations pulumi.StringMapInput
 	// Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
 	ApiServerAddress pulumi.StringPtrInput
@@ -315,7 +315,7 @@ type AgentArgs struct {
 	InternalCIDR pulumi.StringPtrInput
 	// The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
 	IpamPools pulumi.StringArrayInput
-	// Labels for every object of the installation. Default: none.
+	// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 	Labels pulumi.StringMapInput
 	// Load balancer classes offered to consumers, the default one first. Default: none.
 	LoadBalancerClasses pulumi.StringArrayInput
@@ -432,7 +432,7 @@ func (o AgentOutput) ToAgentOutputWithContext(ctx context.Context) AgentOutput {
 	return o
 }
 
-// Annotations for every object of the installation. Default: none.
+// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 func (o AgentOutput) Annotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringMapOutput { return v.Annotations }).(pulumi.StringMapOutput)
 }
@@ -527,7 +527,7 @@ func (o AgentOutput) IpamPools() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringArrayOutput { return v.IpamPools }).(pulumi.StringArrayOutput)
 }
 
-// Labels for every object of the installation. Default: none.
+// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 func (o AgentOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringMapOutput { return v.Labels }).(pulumi.StringMapOutput)
 }

@@ -14,7 +14,7 @@ import (
 var _ = internal.GetEnvOrDefault
 
 type AgentManifests struct {
-	// Annotations for every object of the installation. Default: none.
+	// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 	Annotations map[string]string `pulumi:"annotations"`
 	// Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
 	ApiServerAddress *string `pulumi:"apiServerAddress"`
@@ -44,7 +44,7 @@ type AgentManifests struct {
 	InternalCIDR *string `pulumi:"internalCIDR"`
 	// The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
 	IpamPools []string `pulumi:"ipamPools"`
-	// Labels for every object of the installation. Default: none.
+	// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 	Labels map[string]string `pulumi:"labels"`
 	// Load balancer classes offered to consumers, the default one first. Default: none.
 	LoadBalancerClasses []string `pulumi:"loadBalancerClasses"`
@@ -151,7 +151,7 @@ type AgentManifestsInput interface {
 }
 
 type AgentManifestsArgs struct {
-	// Annotations for every object of the installation. Default: none.
+	// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 	Annotations pulumi.StringMapInput `pulumi:"annotations"`
 	// Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
 	ApiServerAddress pulumi.StringPtrInput `pulumi:"apiServerAddress"`
@@ -181,7 +181,7 @@ type AgentManifestsArgs struct {
 	InternalCIDR pulumi.StringPtrInput `pulumi:"internalCIDR"`
 	// The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
 	IpamPools pulumi.StringArrayInput `pulumi:"ipamPools"`
-	// Labels for every object of the installation. Default: none.
+	// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 	Labels pulumi.StringMapInput `pulumi:"labels"`
 	// Load balancer classes offered to consumers, the default one first. Default: none.
 	LoadBalancerClasses pulumi.StringArrayInput `pulumi:"loadBalancerClasses"`
@@ -338,7 +338,7 @@ func (o AgentManifestsOutput) ToAgentManifestsPtrOutputWithContext(ctx context.C
 	}).(AgentManifestsPtrOutput)
 }
 
-// Annotations for every object of the installation. Default: none.
+// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 func (o AgentManifestsOutput) Annotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v AgentManifests) map[string]string { return v.Annotations }).(pulumi.StringMapOutput)
 }
@@ -413,7 +413,7 @@ func (o AgentManifestsOutput) IpamPools() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v AgentManifests) []string { return v.IpamPools }).(pulumi.StringArrayOutput)
 }
 
-// Labels for every object of the installation. Default: none.
+// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 func (o AgentManifestsOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v AgentManifests) map[string]string { return v.Labels }).(pulumi.StringMapOutput)
 }
@@ -507,7 +507,7 @@ func (o AgentManifestsPtrOutput) Elem() AgentManifestsOutput {
 	}).(AgentManifestsOutput)
 }
 
-// Annotations for every object of the installation. Default: none.
+// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 func (o AgentManifestsPtrOutput) Annotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *AgentManifests) map[string]string {
 		if v == nil {
@@ -657,7 +657,7 @@ func (o AgentManifestsPtrOutput) IpamPools() pulumi.StringArrayOutput {
 	}).(pulumi.StringArrayOutput)
 }
 
-// Labels for every object of the installation. Default: none.
+// Labels for every object of the installation, beside the provider's globalLabels. Default: none.
 func (o AgentManifestsPtrOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *AgentManifests) map[string]string {
 		if v == nil {

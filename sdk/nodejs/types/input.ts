@@ -10,7 +10,7 @@ import * as utilities from "../utilities";
 
 export interface AgentManifests {
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
      */
     annotations?: {[key: string]: string};
     /**
@@ -70,7 +70,7 @@ export interface AgentManifests {
      */
     ipamPools?: string[];
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider's globalLabels. Default: none.
      */
     labels?: {[key: string]: string};
     /**
@@ -151,7 +151,7 @@ export function agentManifestsProvideDefaults(val: AgentManifests): AgentManifes
 
 export interface AgentManifestsArgs {
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
      */
     annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
@@ -211,7 +211,7 @@ export interface AgentManifestsArgs {
      */
     ipamPools?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider's globalLabels. Default: none.
      */
     labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**

@@ -76,7 +76,7 @@ if not MYPY:
     class AgentManifestsDict(TypedDict):
         annotations: NotRequired[Mapping[str, _builtins.str]]
         """
-        Annotations for every object of the installation. Default: none.
+        Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         """
         api_server_address: NotRequired[_builtins.str]
         """
@@ -136,7 +136,7 @@ if not MYPY:
         """
         labels: NotRequired[Mapping[str, _builtins.str]]
         """
-        Labels for every object of the installation. Default: none.
+        Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         """
         load_balancer_classes: NotRequired[Sequence[_builtins.str]]
         """
@@ -226,7 +226,7 @@ class AgentManifests:
                  storage_enabled: Optional[_builtins.bool] = None,
                  trusted_ca: Optional[_builtins.bool] = None):
         """
-        :param Mapping[str, _builtins.str] annotations: Annotations for every object of the installation. Default: none.
+        :param Mapping[str, _builtins.str] annotations: Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         :param _builtins.str api_server_address: Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
         :param _builtins.str api_server_ca: Base64 of the CA that other clusters check it with. Default: the cluster's own.
         :param _builtins.bool api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
@@ -241,7 +241,7 @@ class AgentManifests:
         :param Sequence[_builtins.str] ingress_classes: Ingress classes offered to consumers, the default one first. Default: none.
         :param _builtins.str internal_cidr: The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.
         :param Sequence[_builtins.str] ipam_pools: The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
-        :param Mapping[str, _builtins.str] labels: Labels for every object of the installation. Default: none.
+        :param Mapping[str, _builtins.str] labels: Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         :param Sequence[_builtins.str] load_balancer_classes: Load balancer classes offered to consumers, the default one first. Default: none.
         :param _builtins.str namespace: The agent's own namespace. Default: `liqo`.
         :param _builtins.bool networking_enabled: Whether pods of peered clusters are connected. Default: true.
@@ -347,7 +347,7 @@ class AgentManifests:
     @pulumi.getter
     def annotations(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Annotations for every object of the installation. Default: none.
+        Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         """
         return pulumi.get(self, "annotations")
 
@@ -527,7 +527,7 @@ class AgentManifests:
     @pulumi.getter
     def labels(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Labels for every object of the installation. Default: none.
+        Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         """
         return pulumi.get(self, "labels")
 

@@ -57,7 +57,7 @@ class AgentArgs:
         """
         The set of arguments for constructing a Agent resource.
         :param pulumi.Input[_builtins.str] cluster_id: The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations for every object of the installation. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[_builtins.str] api_server_address: Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
         :param pulumi.Input[_builtins.str] api_server_ca: Base64 of the CA that other clusters check it with. Default: the cluster's own.
         :param pulumi.Input[_builtins.bool] api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
@@ -74,7 +74,7 @@ class AgentArgs:
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: Ingress classes offered to consumers, the default one first. Default: none.
         :param pulumi.Input[_builtins.str] internal_cidr: The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ipam_pools: The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels for every object of the installation. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: Load balancer classes offered to consumers, the default one first. Default: none.
         :param pulumi.Input[_builtins.str] namespace: The agent's own namespace. Default: `liqo`.
         :param pulumi.Input[_builtins.bool] networking_enabled: Whether pods of peered clusters are connected. Default: true.
@@ -199,7 +199,7 @@ class AgentArgs:
     @pulumi.getter
     def annotations(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Annotations for every object of the installation. Default: none.
+        Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         """
         return pulumi.get(self, "annotations")
 
@@ -403,7 +403,7 @@ class AgentArgs:
     @pulumi.getter
     def labels(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Labels for every object of the installation. Default: none.
+        Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         """
         return pulumi.get(self, "labels")
 
@@ -631,7 +631,7 @@ class Agent(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations for every object of the installation. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[_builtins.str] api_server_address: Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
         :param pulumi.Input[_builtins.str] api_server_ca: Base64 of the CA that other clusters check it with. Default: the cluster's own.
         :param pulumi.Input[_builtins.bool] api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
@@ -649,7 +649,7 @@ class Agent(pulumi.CustomResource):
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: Ingress classes offered to consumers, the default one first. Default: none.
         :param pulumi.Input[_builtins.str] internal_cidr: The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ipam_pools: The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels for every object of the installation. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: Load balancer classes offered to consumers, the default one first. Default: none.
         :param pulumi.Input[_builtins.str] namespace: The agent's own namespace. Default: `liqo`.
         :param pulumi.Input[_builtins.bool] networking_enabled: Whether pods of peered clusters are connected. Default: true.
@@ -876,7 +876,7 @@ class Agent(pulumi.CustomResource):
     @pulumi.getter
     def annotations(self) -> pulumi.Output[Mapping[str, _builtins.str]]:
         """
-        Annotations for every object of the installation. Default: none.
+        Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
         """
         return pulumi.get(self, "annotations")
 
@@ -1028,7 +1028,7 @@ class Agent(pulumi.CustomResource):
     @pulumi.getter
     def labels(self) -> pulumi.Output[Mapping[str, _builtins.str]]:
         """
-        Labels for every object of the installation. Default: none.
+        Labels for every object of the installation, beside the provider's globalLabels. Default: none.
         """
         return pulumi.get(self, "labels")
 

@@ -23,7 +23,7 @@ import { VERSION } from "../../../provider/version.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 import { endNamespaces } from "./support/namespace-ends.js";
-import { Plugin, type Kept } from "./support/plugin.js";
+import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 import { simulateInstallation } from "./support/simulated-installation.js";
 
 type Properties = Record<string, unknown>;
@@ -170,6 +170,33 @@ describe("every input property of an Agent", function () {
       expect(imported?.inputs[name], name).to.deep.equal(row.imported === "same" ? row.create : row.imported.is);
     }
     expect(await plugin.diff(imported!, imported!.inputs)).to.deep.equal({});
+  });
+
+  it("is told by an import also where it has no network: what is not to be there is not missing", async () => {
+    const isNetworks = ({ kind, metadata }: KubeObject): boolean =>
+      kind === "DaemonSet" || (kind === "Deployment" && metadata?.name === InstallNames.controller);
+    const without = manifestsOf({ ...inputsOf("create"), networkingEnabled: false }).filter(isNetworks);
+    const fabric = { name: InstallNames.fabric, namespace: "liqo" };
+    expect(without.map(({ kind }) => kind)).to.deep.equal(["Deployment"]);
+    await apply(client, without, InstallNames.manager);
+    await client.delete(DaemonSetResource, fabric);
+    const imported = await plugin.import("Agent", "one");
+    expect(imported?.inputs).to.include({ networkingEnabled: false, image: TABLE["image"]?.create });
+    await apply(client, manifestsOf(inputsOf("create")).filter(isNetworks), InstallNames.manager);
+    expect((await plugin.refresh(kept))?.inputs).to.deep.equal(kept.inputs);
+  });
+
+  it("has the provider's labels and annotations beneath its own, and none that the package goes by", async () => {
+    const settings = { kubeconfig: server.kubeconfigPath };
+    const globals = { globalLabels: { team: "platform", env: "any" }, globalAnnotations: { contact: "x" } };
+    await plugin.configure({ ...settings, ...globals });
+    const { labels, annotations } = await plugin.check("Agent", inputsOf("create"), kept.inputs);
+    expect(labels).to.deep.equal({ team: "platform", env: "test" });
+    expect(annotations).to.include({ contact: "x" });
+    const reserved = { ...inputsOf("create"), labels: { "liqo.io/type": "mine" } };
+    const { message } = await failureOf(plugin.check("Agent", reserved, kept.inputs));
+    expect(message).to.match(/labels.*liqo\.io\/type.*is set by this package itself/);
+    await plugin.configure(settings);
   });
 
   it("shows a change by somebody else after a refresh", async () => {

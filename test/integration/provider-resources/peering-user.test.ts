@@ -68,8 +68,8 @@ describe("a PeeringUser's credential", function () {
   });
 
   it("that was never handed out is told by a refresh, and made by the next update", async () => {
-    const { kubeconfig: _, expirationTimestamp: __, ...partial } = kept.state;
-    const found = await plugin.refresh({ ...kept, state: partial });
+    const partial = Object.entries(kept.state).filter(([key]) => key !== "kubeconfig" && key !== "expirationTimestamp");
+    const found = await plugin.refresh({ ...kept, state: Object.fromEntries(partial) });
     expect((found?.state["drift"] as string[]).join()).to.contain("the credential is missing");
     const completed = await plugin.update(found!, kept.inputs);
     expect(completed.state["kubeconfig"]).to.not.equal(undefined);

@@ -62,14 +62,14 @@ import javax.annotation.Nullable;
 @ResourceType(type="liqo:index:Agent")
 public class Agent extends com.pulumi.resources.CustomResource {
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     @Export(name="annotations", refs={Map.class,String.class}, tree="[0,1,1]")
     private Output<Map<String,String>> annotations;
 
     /**
-     * @return Annotations for every object of the installation. Default: none.
+     * @return Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     public Output<Map<String,String>> annotations() {
@@ -328,14 +328,14 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.ipamPools;
     }
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     @Export(name="labels", refs={Map.class,String.class}, tree="[0,1,1]")
     private Output<Map<String,String>> labels;
 
     /**
-     * @return Labels for every object of the installation. Default: none.
+     * @return Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     public Output<Map<String,String>> labels() {

@@ -25,14 +25,14 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
     public static final AgentArgs Empty = new AgentArgs();
 
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     @Import(name="annotations")
     private @Nullable Output<Map<String,String>> annotations;
 
     /**
-     * @return Annotations for every object of the installation. Default: none.
+     * @return Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> annotations() {
@@ -295,14 +295,14 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     @Import(name="labels")
     private @Nullable Output<Map<String,String>> labels;
 
     /**
-     * @return Labels for every object of the installation. Default: none.
+     * @return Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> labels() {
@@ -560,7 +560,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param annotations Annotations for every object of the installation. Default: none.
+         * @param annotations Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
          * 
          * @return builder
          * 
@@ -571,7 +571,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param annotations Annotations for every object of the installation. Default: none.
+         * @param annotations Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
          * 
          * @return builder
          * 
@@ -968,7 +968,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param labels Labels for every object of the installation. Default: none.
+         * @param labels Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
          * 
          * @return builder
          * 
@@ -979,7 +979,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param labels Labels for every object of the installation. Default: none.
+         * @param labels Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
          * 
          * @return builder
          * 

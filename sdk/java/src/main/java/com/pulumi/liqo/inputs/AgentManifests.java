@@ -22,14 +22,14 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     public static final AgentManifests Empty = new AgentManifests();
 
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     @Import(name="annotations")
     private @Nullable Map<String,String> annotations;
 
     /**
-     * @return Annotations for every object of the installation. Default: none.
+     * @return Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     public Optional<Map<String,String>> annotations() {
@@ -247,14 +247,14 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     @Import(name="labels")
     private @Nullable Map<String,String> labels;
 
     /**
-     * @return Labels for every object of the installation. Default: none.
+     * @return Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     public Optional<Map<String,String>> labels() {
@@ -509,7 +509,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param annotations Annotations for every object of the installation. Default: none.
+         * @param annotations Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
          * 
          * @return builder
          * 
@@ -704,7 +704,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param labels Labels for every object of the installation. Default: none.
+         * @param labels Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
          * 
          * @return builder
          * 

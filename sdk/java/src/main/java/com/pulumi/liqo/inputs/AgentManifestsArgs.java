@@ -23,14 +23,14 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
     public static final AgentManifestsArgs Empty = new AgentManifestsArgs();
 
     /**
-     * Annotations for every object of the installation. Default: none.
+     * Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     @Import(name="annotations")
     private @Nullable Output<Map<String,String>> annotations;
 
     /**
-     * @return Annotations for every object of the installation. Default: none.
+     * @return Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> annotations() {
@@ -248,14 +248,14 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * Labels for every object of the installation. Default: none.
+     * Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     @Import(name="labels")
     private @Nullable Output<Map<String,String>> labels;
 
     /**
-     * @return Labels for every object of the installation. Default: none.
+     * @return Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> labels() {
@@ -510,7 +510,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param annotations Annotations for every object of the installation. Default: none.
+         * @param annotations Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
          * 
          * @return builder
          * 
@@ -521,7 +521,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param annotations Annotations for every object of the installation. Default: none.
+         * @param annotations Annotations for every object of the installation, beside the provider&#39;s globalAnnotations. Default: none.
          * 
          * @return builder
          * 
@@ -855,7 +855,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param labels Labels for every object of the installation. Default: none.
+         * @param labels Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
          * 
          * @return builder
          * 
@@ -866,7 +866,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param labels Labels for every object of the installation. Default: none.
+         * @param labels Labels for every object of the installation, beside the provider&#39;s globalLabels. Default: none.
          * 
          * @return builder
          * 
