@@ -1,3 +1,4 @@
+import type { Status } from "kubernetes-types/meta/v1";
 import { Backoff, delay } from "./backoff.js";
 import type { KubeClient, KubeList } from "./kube-client.js";
 import { KubeError, isGone, messageOf } from "./kube-error.js";
@@ -23,6 +24,9 @@ const PAGE_SIZE = 500;
 
 /** What a process knows is as old as its last look: after a long outage it must not wait long for the next. */
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [200, 10_000] as const;
+
+/** A watch that has lasted for so long has not been refused, though there was nothing to tell. */
+const STANDING_MS = 10_000;
 
 /** Far more removals than can happen while one answer is on its way. */
 const REMEMBERED_REMOVALS = 500;
@@ -146,22 +150,27 @@ export class Informer<T extends KubeObject> {
   private async run(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(FIRST_RETRY_MS, LAST_RETRY_MS);
     while (!signal.aborted) {
+      const watch = { hasStood: false };
       try {
         const resourceVersion = await this.relist(signal);
         // A server that lists may still refuse to tell of changes, as it does while it starts.
-        await this.follow(resourceVersion, signal, () => backoff.reset());
+        await this.follow(resourceVersion, signal, () => {
+          watch.hasStood = true;
+          backoff.reset();
+        });
       } catch (error) {
         if (signal.aborted) return;
-        if (!isGone(error)) {
-          this.options.onError?.(error);
-          this.options.logger?.warn(
-            { resource: this.type.plural, reason: messageOf(error) },
-            "watch failed, will retry",
-          );
-          await delay(backoff.next(), signal);
-        }
+        if (!isGone(error)) this.tellFailure(error);
+        // A server forgets in time where a watch stood; one that does not know the list it has just given is as good as one that refuses.
+        else if (watch.hasStood) continue;
+        await delay(backoff.next(), signal);
       }
     }
+  }
+
+  private tellFailure(error: unknown): void {
+    this.options.onError?.(error);
+    this.options.logger?.warn({ resource: this.type.plural, reason: messageOf(error) }, "watch failed, will retry");
   }
 
   private async relist(signal: AbortSignal): Promise<string> {
@@ -198,14 +207,15 @@ export class Informer<T extends KubeObject> {
     return all;
   }
 
-  /** Follows changes until an error; a watch that merely ends is resumed where it stood. */
-  private async follow(from: string, signal: AbortSignal, onOpen: () => void): Promise<void> {
+  /** Follows changes until an error; a watch that merely ends is resumed where it stood. Tells when one has delivered something, or has lasted. */
+  private async follow(from: string, signal: AbortSignal, onStanding: () => void): Promise<void> {
     let resourceVersion = from;
     const { namespace, labelSelector, fieldSelector } = this.options;
     while (!signal.aborted) {
       // Spread over 5 to 10 minutes so that not all watches end together.
       const timeoutSeconds = 300 + Math.floor(Math.random() * 300);
       const started = Date.now();
+      let openedAt = Infinity;
       const events = this.client.watch(this.type, {
         namespace,
         labelSelector,
@@ -213,26 +223,27 @@ export class Informer<T extends KubeObject> {
         resourceVersion,
         timeoutSeconds,
         signal,
-        onOpen,
+        onOpen: () => (openedAt = performance.now()),
       });
-      for await (const event of events) {
-        if (event.type === "ERROR") {
-          const { message, code, reason } = event.object;
-          throw new KubeError(
-            message ?? "watch error",
-            code ?? 500,
-            reason ?? "Unknown",
-            this.client.cluster,
-            event.object,
-          );
+      try {
+        for await (const event of events) {
+          if (event.type === "ERROR") throw this.failureOf(event.object);
+          onStanding();
+          resourceVersion = event.object.metadata?.resourceVersion ?? resourceVersion;
+          if (event.type === "BOOKMARK") continue;
+          if (event.type === "DELETED") this.remove(keyOf(event.object), event.object);
+          else this.store(this.trimmed(event.object));
         }
-        resourceVersion = event.object.metadata?.resourceVersion ?? resourceVersion;
-        if (event.type === "BOOKMARK") continue;
-        if (event.type === "DELETED") this.remove(keyOf(event.object), event.object);
-        else this.store(this.trimmed(event.object));
+      } finally {
+        if (performance.now() - openedAt >= STANDING_MS) onStanding();
       }
       if (Date.now() - started < 1_000) await delay(1_000, signal);
     }
+  }
+
+  private failureOf(status: Status): KubeError {
+    const { message = "watch error", code = 500, reason = "Unknown" } = status;
+    return new KubeError(message, code, reason, this.client.cluster, status);
   }
 
   private trimmed(received: T): T {

@@ -47,10 +47,14 @@ export function endedStatus(
   };
 }
 
-/** Status of a pod that is being deleted, and of which nothing is left at the provider. */
+/**
+ * Status of a pod that is being deleted, and of which nothing is left at the provider. As with pods that Kubernetes itself takes away from a lost
+ * node, containers get no exit code that none of them had, and others' conditions stay: a Job's failure policy goes by both.
+ */
 export function goneStatus(pod: Pod): PodStatus {
-  const message = "the pod was deleted, and has ended at the provider without telling how";
-  return endedStatus(pod, { reason: "Deleted", message });
+  const reason = "Deleted";
+  const message = "the pod was deleted, and nothing is left at the provider that tells how it ended";
+  return { ...notReadyStatus(pod, reason, message), phase: "Failed", reason, message };
 }
 
 /** Whether the consumer has given the pod up for good, so that nothing of it may run at the provider. */

@@ -372,7 +372,9 @@ export class PodController {
     const remotePod = offloaded.pods.find(offloaded.pair.remote, name);
     if (shadow || remotePod) {
       if (shadow && !isDeleting(shadow)) await this.deleteShadow(shadow);
-      if (remotePod && !isTerminalPhase(pod.status?.phase)) await this.copyStatus(pod, remotePod, shadow);
+      // An end that only the ShadowPod tells of would go with it.
+      const isTold = remotePod !== undefined || isTerminalPhase(shadow?.status?.phase);
+      if (isTold && !isTerminalPhase(pod.status?.phase)) await this.copyStatus(pod, remotePod, shadow);
       return;
     }
     await this.tokens.remove(name, offloaded.pair, offloaded.tokens);

@@ -320,6 +320,29 @@ describe("offloading controllers against a real API server", function () {
     expect((await client.get(NamespaceMapResource, VIRTUAL_NODE))?.metadata.deletionTimestamp).to.equal(undefined);
   });
 
+  it("leaves pods that a Job holds to Kubernetes where the cluster is lost, and takes the Node away", async () => {
+    const id = { name: "abandoned", namespace: TO_PROVIDER };
+    // Nothing is known of this cluster.
+    const spec = { clusterID: "lost", kubeconfigSecretRef: { name: "k" }, createNode: true };
+    await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
+    const labels = { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "lost" };
+    await client.create(NodeResource, { metadata: { name: "abandoned", labels } });
+    await eventually("the Node in the conditions", async () => {
+      const conditions = (await client.get(VirtualNodeResource, id))?.status?.conditions;
+      return findCondition(conditions, "Node")?.status === "Running";
+    });
+    const pod = podOn("abandoned", "job");
+    const finalizers = ["batch.kubernetes.io/job-tracking"];
+    await client.create(PodResource, { ...pod, metadata: { ...pod.metadata, finalizers } });
+    await client.mergePatch(PodResource, idOf(pod), { status: { phase: "Running" } }, { subresource: "status" });
+    await client.delete(VirtualNodeResource, id);
+    await gone(client, VirtualNodeResource, id);
+    expect(await client.get(NodeResource, { name: "abandoned" })).to.equal(undefined);
+    expect((await client.get(PodResource, idOf(pod)))?.metadata?.deletionGracePeriodSeconds).to.equal(0);
+    await client.mergePatch(PodResource, idOf(pod), { metadata: { finalizers: null } });
+    await gone(client, PodResource, idOf(pod));
+  });
+
   it("respects disruption budgets until a drain's deadline, and then deletes what they hold", async () => {
     await client.create(
       ForeignClusterResource,

@@ -862,17 +862,78 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, SecretResource, remote("web-token"));
   });
 
-  it("says of a pod that a finalizer holds that it has failed, once nothing of it is left: Jobs wait for that", async () => {
-    await createPod("held");
-    await appears(provider, ShadowPodResource, remote("held"));
-    const finalizers = ["batch.kubernetes.io/job-tracking"];
-    await consumer.mergePatch(PodResource, local("held"), { metadata: { finalizers } });
-    await consumer.delete(PodResource, local("held"));
-    await vanishes(provider, ShadowPodResource, remote("held"));
-    const held = await appears(consumer, PodResource, local("held"), ({ status }) => status?.phase === "Failed");
-    expect(held.status?.reason).to.equal("Deleted");
-    await consumer.mergePatch(PodResource, local("held"), { metadata: { finalizers: null } });
-    await vanishes(consumer, PodResource, local("held"));
+  describe("pods that a finalizer holds", () => {
+    /** A Job lets go only of pods that have ended. */
+    const createHeld = async (name: string): Promise<void> => {
+      await createPod(name, { restartPolicy: "Never" });
+      await appears(provider, ShadowPodResource, remote(name));
+      const finalizers = ["batch.kubernetes.io/job-tracking"];
+      await consumer.mergePatch(PodResource, local(name), { metadata: { finalizers } });
+    };
+    const ends = (name: string): Promise<Pod> =>
+      appears(
+        consumer,
+        PodResource,
+        local(name),
+        ({ metadata, status }) =>
+          ["Failed", "Succeeded"].includes(status?.phase ?? "") && metadata?.deletionGracePeriodSeconds === 0,
+      );
+    const letGo = async (name: string): Promise<void> => {
+      await consumer.mergePatch(PodResource, local(name), { metadata: { finalizers: null } });
+      await vanishes(consumer, PodResource, local(name));
+    };
+
+    it("have failed once nothing of them is left, though they never ran", async () => {
+      await createHeld("held");
+      await consumer.delete(PodResource, local("held"));
+      expect((await ends("held")).status).to.include({ phase: "Failed", reason: "Deleted" });
+      expect(await provider.get(ShadowPodResource, remote("held"))).to.equal(undefined);
+      await letGo("held");
+    });
+
+    it("have failed when the remote pod is taken away, and keep what others say of them", async () => {
+      await createHeld("removed");
+      await runRemotely("removed", running());
+      const { status } = await appears(
+        consumer,
+        PodResource,
+        local("removed"),
+        (pod) => pod.status?.phase === "Running" && (pod.status.conditions ?? []).length > 0,
+      );
+      const disruption = { type: "DisruptionTarget", status: "True", lastTransitionTime: START };
+      const conditions = [...(status?.conditions ?? []), disruption];
+      await consumer.mergePatch(PodResource, local("removed"), { status: { conditions } }, { subresource: "status" });
+      await consumer.delete(PodResource, local("removed"));
+      await vanishes(provider, ShadowPodResource, remote("removed"));
+      // What the provider does where the Node is lost, too.
+      await provider.delete(PodResource, remote("removed"), { gracePeriodSeconds: 0 });
+      const removed = await ends("removed");
+      expect(removed.status?.phase).to.equal("Failed");
+      const disrupted = removed.status?.conditions?.find(({ type }) => type === "DisruptionTarget");
+      expect(disrupted).to.include(disruption);
+      expect(removed.status?.containerStatuses?.[0]?.state).to.have.property("running");
+      await letGo("removed");
+    });
+
+    it("are told of an end that came while nobody looked", async () => {
+      await createHeld("lost");
+      await createHeld("done");
+      await harness.stopVirtualNode();
+      await provider.mergePatch(
+        ShadowPodResource,
+        remote("done"),
+        { status: { phase: "Succeeded" } },
+        { subresource: "status" },
+      );
+      await consumer.delete(PodResource, local("done"));
+      await provider.delete(ShadowPodResource, remote("lost"));
+      // Has no time left, as one that an earlier virtual node has let go without a word.
+      await consumer.delete(PodResource, local("lost"), { gracePeriodSeconds: 0 });
+      await harness.startVirtualNode();
+      expect((await ends("lost")).status).to.include({ phase: "Failed", reason: "Deleted" });
+      expect((await ends("done")).status).to.include({ phase: "Succeeded", reason: "RemotePodTerminated" });
+      await Promise.all([letGo("lost"), letGo("done")]);
+    });
   });
 
   describe("kubelet API", () => {
@@ -994,7 +1055,11 @@ describe("virtual node between two API servers", function () {
       expect(aborted.status?.reason).to.equal("OffloadingAborted");
       expect(aborted.status?.containerStatuses?.[0]?.state?.terminated?.exitCode).to.equal(1);
       await appears(consumer, PodResource, local("waiting"), ({ status }) => status?.reason === "OffloadingBackOff");
+      const finalizers = ["batch.kubernetes.io/job-tracking"];
+      await consumer.mergePatch(PodResource, local("waiting"), { metadata: { finalizers } });
       await consumer.delete(PodResource, local("waiting"));
+      await appears(consumer, PodResource, local("waiting"), ({ status }) => status?.phase === "Failed");
+      await consumer.mergePatch(PodResource, local("waiting"), { metadata: { finalizers: null } });
       await vanishes(consumer, PodResource, local("waiting"));
     });
   });

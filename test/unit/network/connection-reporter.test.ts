@@ -3,7 +3,7 @@ import { pino } from "pino";
 import type { Connection } from "../../../agent/api/index.js";
 import type { GatewayArguments } from "../../../agent/gateway/arguments.js";
 import { ConnectionReporter } from "../../../agent/gateway/connection-reporter.js";
-import type { KubeClient } from "../../../agent/runtime/index.js";
+import { KubeError, type KubeClient } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 
 const ARGUMENTS = {
@@ -24,6 +24,8 @@ class Cluster {
   readonly heartbeats: (string | undefined)[] = [];
   /** While it is away, writes fail when they are released. */
   away?: Promise<void>;
+  failure = new Error("the API server did not answer");
+  writes = 0;
 
   /** A gateway's process that begins to report. */
   process(): ConnectionReporter {
@@ -35,9 +37,10 @@ class Cluster {
         { status }: Connection,
         { isHeartbeat }: { isHeartbeat?: boolean },
       ) => {
+        this.writes += 1;
         if (this.away) {
           await this.away;
-          throw new Error("the API server did not answer");
+          throw this.failure;
         }
         this.connection = { ...this.connection!, status: { ...this.connection?.status, ...status } };
         this.values.push(status?.value);
@@ -93,6 +96,15 @@ describe("what a gateway says of its connection", () => {
     // Longer than it would have waited for the next try.
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(cluster.values).to.deep.equal(before);
+  });
+
+  it("is not tried again where there is no Connection to tell it", async () => {
+    cluster.away = Promise.resolve();
+    cluster.failure = new KubeError("not found", 404, "NotFound", "test");
+    const before = cluster.writes;
+    former.report({ connected: false, latency: 0 });
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(cluster.writes).to.equal(before + 1);
   });
 
   it("is told anew by the process that follows: a tunnel ends with the one that made it", async () => {

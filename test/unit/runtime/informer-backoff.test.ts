@@ -1,59 +1,137 @@
 import { expect } from "chai";
 import { once } from "node:events";
-import { ConfigMapResource, Informer, KubeError, type KubeClient } from "../../../agent/runtime/index.js";
+import { mock } from "node:test";
+import type { ConfigMap } from "kubernetes-types/core/v1";
+import {
+  ConfigMapResource,
+  Informer,
+  KubeError,
+  type KubeClient,
+  type WatchEvent,
+} from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 
-/** A client that lists, and whose watches are refused until it is told otherwise. */
+const SOMETHING: WatchEvent<ConfigMap> = { type: "BOOKMARK", object: { metadata: { resourceVersion: "2" } } };
+const refused = new KubeError("not ready yet", 429, "TooManyRequests", "test");
+const broken = new KubeError("broke", 0, "WatchBroken", "test");
+const gone = new KubeError("too old", 410, "Expired", "test");
+
+/** A client that always lists, and whose watches are refused until it is told otherwise. */
 class Server {
   readonly lists: number[] = [];
-  refuses = true;
+  /** What becomes of a watch that is asked for; without it, it stands. */
+  failure: KubeError | undefined = refused;
+  /** Whether a watch is opened before it fails. */
+  opens = false;
+  /** What a watch that stands tells first. */
+  events: WatchEvent<ConfigMap>[] = [];
   stands = false;
-  private breakOff = (): void => undefined;
+  private end: (error?: KubeError) => void = () => undefined;
 
-  /** Ends the watch that stands. */
-  break(): void {
-    this.breakOff();
+  /** Ends the watch that stands, in the ordinary way unless an error is given. */
+  endWatch(error?: KubeError): void {
+    this.stands = false;
+    this.end(error);
   }
 
   readonly client = {
     cluster: "test",
     pages: (): AsyncGenerator => this.pages(),
-    watch: (_type: unknown, options: { signal: AbortSignal; onOpen: () => void }): AsyncGenerator =>
+    watch: (_type: unknown, options: { signal: AbortSignal; onOpen?: () => void }): AsyncGenerator =>
       this.watch(options),
   } as unknown as KubeClient;
 
   private async *pages() {
     this.lists.push(Date.now());
-    yield await Promise.resolve({ metadata: { resourceVersion: "1" }, items: [] });
+    // As long as an answer takes at least.
+    await new Promise((resolve) => setImmediate(resolve));
+    yield { metadata: { resourceVersion: "1" }, items: [] };
   }
 
-  private async *watch({ signal, onOpen }: { signal: AbortSignal; onOpen: () => void }): AsyncGenerator {
-    if (this.refuses) throw new KubeError("not ready yet", 429, "TooManyRequests", "test");
-    onOpen();
-    const broken = new Promise<void>((resolve) => (this.breakOff = resolve));
+  private async *watch({ signal, onOpen }: { signal: AbortSignal; onOpen?: () => void }): AsyncGenerator {
+    if (this.opens || !this.failure) onOpen?.();
+    if (this.failure) throw this.failure;
+    yield* this.events;
+    const ended = new Promise<KubeError | undefined>((resolve) => (this.end = resolve));
     this.stands = true;
-    await Promise.race([broken, once(signal, "abort")]);
-    if (!signal.aborted) throw new KubeError("broke", 0, "WatchBroken", "test");
-    yield* [];
+    const error = await Promise.race([ended, once(signal, "abort").then(() => undefined)]);
+    if (error) throw error;
   }
 }
 
-describe("an informer whose watch is refused", () => {
-  it("lists ever more seldom, and at once again after a watch that has stood", async function () {
-    this.timeout(20_000);
-    const server = new Server();
-    const informer = new Informer(server.client, ConfigMapResource).start();
-    await until("five lists", 15_000, () => Promise.resolve(server.lists.length >= 5 || undefined));
-    const pauses = server.lists.slice(1).map((at, index) => at - (server.lists[index] ?? 0));
-    // Each is at least half of twice the one before.
-    expect(pauses[3]).to.be.above(750);
-    server.refuses = false;
-    await until("a watch", 10_000, () => Promise.resolve(server.stands || undefined));
-    const before = server.lists.length;
-    const brokenAt = Date.now();
-    server.break();
-    await until("the next list", 5_000, () => Promise.resolve(server.lists.length > before || undefined));
-    expect((server.lists.at(-1) ?? 0) - brokenAt).to.be.below(750);
+describe("an informer whose watch is refused", function () {
+  this.timeout(20_000);
+  let server: Server;
+  let informer: Informer<ConfigMap>;
+
+  beforeEach(() => {
+    server = new Server();
+    informer = new Informer(server.client, ConfigMapResource);
+  });
+
+  afterEach(async () => {
+    mock.restoreAll();
     await informer.stop();
+  });
+
+  async function lists(count: number): Promise<void> {
+    await until(`${count} lists`, 15_000, () => Promise.resolve(server.lists.length >= count || undefined));
+  }
+
+  /** The fourth pause is at least half of eight times the first. */
+  async function expectGrowingPauses(): Promise<void> {
+    informer.start();
+    await lists(5);
+    expect((server.lists[4] ?? 0) - (server.lists[3] ?? 0)).to.be.above(750);
+  }
+
+  async function watchStands(): Promise<void> {
+    server.failure = undefined;
+    await until("a watch", 10_000, () => Promise.resolve(server.stands || undefined));
+  }
+
+  async function expectListSoonAfter(end: () => void): Promise<void> {
+    const [before, endedAt] = [server.lists.length, Date.now()];
+    end();
+    await lists(before + 1);
+    expect((server.lists[before] ?? 0) - endedAt).to.be.below(750);
+  }
+
+  it("lists ever more seldom, and at once again after a watch that has told something", async () => {
+    server.events = [SOMETHING];
+    await expectGrowingPauses();
+    await watchStands();
+    await expectListSoonAfter(() => server.endWatch(broken));
+  });
+
+  it("lists at once again after a watch that has lasted, though it had nothing to tell", async () => {
+    await expectGrowingPauses();
+    await watchStands();
+    const later = performance.now() + 10_000;
+    mock.method(performance, "now", () => later);
+    await expectListSoonAfter(() => server.endWatch(broken));
+  });
+
+  it("lists ever more seldom also where each watch is opened and breaks at once", async () => {
+    server.failure = broken;
+    server.opens = true;
+    await expectGrowingPauses();
+  });
+
+  it("lists ever more seldom also where the server does not know the list it has just given", async () => {
+    server.failure = gone;
+    server.opens = true;
+    await expectGrowingPauses();
+  });
+
+  it("resumes a watch that has merely ended without a list, and lists at once where the server has forgotten it", async () => {
+    server.failure = undefined;
+    server.events = [SOMETHING];
+    informer.start();
+    await watchStands();
+    server.endWatch();
+    await watchStands();
+    expect(server.lists).to.have.length(1);
+    await expectListSoonAfter(() => server.endWatch(gone));
   });
 });

@@ -1,6 +1,11 @@
 import { expect } from "chai";
 import type { ContainerStatus, Pod, PodStatus } from "kubernetes-types/core/v1";
-import { endedStatus, isGivenUp, notOffloadedStatus } from "../../../agent/virtual-node/pods/fallback-status.js";
+import {
+  endedStatus,
+  goneStatus,
+  isGivenUp,
+  notOffloadedStatus,
+} from "../../../agent/virtual-node/pods/fallback-status.js";
 import { localPodStatus, notReadyStatus, podStatusPatch } from "../../../agent/virtual-node/pods/pod-status.js";
 import { RestartCounts } from "../../../agent/virtual-node/pods/restart-counts.js";
 import { revivesContainers } from "../../../agent/virtual-node/pods/terminated-containers.js";
@@ -190,5 +195,18 @@ describe("status of the local pod", () => {
     expect(isGivenUp({ ...ran, status })).to.equal(true);
     const succeeded = endedStatus(ran, { phase: "Succeeded", reason: "RemotePodTerminated", message: "" });
     expect(succeeded.containerStatuses?.[0]?.state?.terminated?.exitCode).to.equal(0);
+  });
+
+  it("fails once nothing is left, without exit codes or conditions that a Job's failure policy would take for true", () => {
+    const others = ["DisruptionTarget", "example.com/ConfigIssue"].map((type) => ({ type, status: "True" }));
+    const containerStatuses = [containerStatus(), containerStatus({ name: "done", ...terminated(0) })];
+    const conditions = [{ type: "Ready", status: "True" }, ...others];
+    const ran = pod({ phase: "Running", podIP: "10.71.0.9", conditions, containerStatuses });
+    const status = goneStatus(ran);
+    expect(status).to.include({ phase: "Failed", reason: "Deleted", podIP: "10.71.0.9" });
+    expect(status.conditions?.[0]).to.include({ type: "Ready", status: "False", reason: "Deleted" });
+    expect(status.conditions?.slice(1)).to.deep.equal(others);
+    expect(status.containerStatuses).to.deep.equal(containerStatuses);
+    expect(goneStatus(pod({}))).to.include({ phase: "Failed" });
   });
 });
