@@ -39,7 +39,7 @@ export async function readInstallation(
 ): Promise<ReadResult<AgentInputs, AgentOutputs>> {
   const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
   const [missing, allocated, reserved, proxy, gatewayReplicas] = await Promise.all([
-    // An import asks for what is there.
+    // An import goes by what runs; where that does not tell, nothing is missing.
     missingPart(client, present, given ?? live, signal),
     allocatedRanges(client, present.namespace, signal),
     reservedSubnets(client, present.namespace, signal),
@@ -51,7 +51,8 @@ export async function readInstallation(
     importedInputs(present, {
       podCIDRs: allocated.podCIDRs,
       serviceCIDR: allocated.serviceCIDR,
-      apiServerProxy: proxy !== undefined,
+      // Without a network there is none, whatever the property says.
+      apiServerProxy: live.networkingEnabled === false ? undefined : proxy !== undefined,
       // What the kubeconfig says anyway need not be said.
       apiServerAddress: live.apiServerAddress === client.transport.server ? undefined : live.apiServerAddress,
     });
@@ -139,7 +140,7 @@ function importedInputs(
   {
     podCIDRs,
     ...told
-  }: { podCIDRs: string[] } & Pick<AgentInputs, "serviceCIDR" | "apiServerProxy" | "apiServerAddress">,
+  }: { podCIDRs: string[] } & Partial<Pick<AgentInputs, "serviceCIDR" | "apiServerProxy" | "apiServerAddress">>,
 ): AgentInputs {
   return agentInputs.parse({
     clusterId: present.clusterId,
@@ -163,7 +164,7 @@ function changedFields(base: AgentInputs, live: Partial<AgentInputs>): Partial<A
 async function missingPart(
   client: KubeClient,
   present: Installation,
-  { networkingEnabled: networking = true, apiServerProxy = false }: Partial<AgentInputs>,
+  { networkingEnabled: networking = false, apiServerProxy = false }: Partial<AgentInputs>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!present.deployment) return "(the controller is missing)";

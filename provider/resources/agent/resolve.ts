@@ -5,31 +5,40 @@ import type { AgentInputs, AgentOutputs } from "./schema.js";
 
 /**
  * The ranges and address of an installation: the program's, else those of the running installation (they never move by themselves), else what the
- * cluster tells.
+ * cluster tells. Without a network nothing goes by them, and what cannot be told stays empty.
  *
  * @throws Error saying which input to give
  */
 export async function resolveRanges(
   client: KubeClient,
-  inputs: Pick<AgentInputs, "podCIDRs" | "serviceCIDR" | "apiServerAddress">,
+  inputs: Pick<AgentInputs, "podCIDRs" | "serviceCIDR" | "apiServerAddress" | "networkingEnabled">,
   present: Partial<AgentOutputs>,
   signal: AbortSignal,
 ): Promise<ResolvedRanges> {
-  const needsDetection = !(inputs.podCIDRs ?? present.podCIDRs) || !(inputs.serviceCIDR ?? present.serviceCIDR);
+  // An import finds no ranges where there is no network.
+  const told = {
+    podCIDRs: inputs.podCIDRs ?? ifAny(present.podCIDRs),
+    serviceCIDR: inputs.serviceCIDR ?? ifAny(present.serviceCIDR),
+  };
   const [detected, address] = await Promise.all([
-    needsDetection ? detectRanges(client, signal) : undefined,
+    told.podCIDRs && told.serviceCIDR ? undefined : detectRanges(client, signal),
     inputs.apiServerAddress ? undefined : controlPlaneAddress(client, signal),
   ]);
-  const podCIDRs = inputs.podCIDRs ?? present.podCIDRs ?? detected?.podCIDRs ?? [];
-  const serviceCIDR = inputs.serviceCIDR ?? present.serviceCIDR ?? detected?.serviceCIDR;
-  if (podCIDRs.length === 0) throw new Error(undetected(client, "podCIDRs", "pods"));
-  if (serviceCIDR === undefined) throw new Error(undetected(client, "serviceCIDR", "Services"));
+  const podCIDRs = told.podCIDRs ?? detected?.podCIDRs ?? [];
+  const serviceCIDR = told.serviceCIDR ?? detected?.serviceCIDR ?? "";
+  if (inputs.networkingEnabled && podCIDRs.length === 0) throw new Error(undetected(client, "podCIDRs", "pods"));
+  if (inputs.networkingEnabled && serviceCIDR === "") throw new Error(undetected(client, "serviceCIDR", "Services"));
   return {
     podCIDRs,
     serviceCIDR,
     // The agent finds a control-plane node by itself, also when it changes.
     apiServerAddress: inputs.apiServerAddress ?? (address === undefined ? client.transport.server : ""),
   };
+}
+
+/** Undefined for what is empty, as outputs have it where nothing could be told. */
+function ifAny<T extends string | string[]>(value: T | undefined): T | undefined {
+  return value?.length ? value : undefined;
 }
 
 /** What the output shows: where consumers will reach the API server. */

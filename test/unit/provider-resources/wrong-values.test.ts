@@ -346,6 +346,23 @@ describe("wrong values", function () {
     expect(reasons["podCIDRs[1]"]).to.equal("10.1.0.0/16 overlaps serviceCIDR (10.1.128.0/17)");
   });
 
+  it("of an agent's labels are told by key, and so are keys that objects are found by; of its cluster those are none", async () => {
+    const reasons = await failures("Agent", {
+      // A list of them is what the controller is given.
+      clusterLabels: { "topology.kubernetes.io/region": "eu,west", "a=b": "c", "liqo.io/provider": "kind" },
+      labels: { "liqo.io/managed": "false", "app.kubernetes.io/part-of": "shop", long: "x".repeat(64) },
+      annotations: { "link.pulumi-liqo/consumer": "true", "no key": "x" },
+    });
+    expect(reasons['clusterLabels["topology.kubernetes.io/region"]']).to.contain("is not the value of a label");
+    expect(reasons['clusterLabels["a=b"]']).to.contain("is not a key");
+    expect(reasons).to.not.have.property('clusterLabels["liqo.io/provider"]');
+    expect(reasons['labels["liqo.io/managed"]']).to.contain("set by this package itself");
+    expect(reasons['labels["app.kubernetes.io/part-of"]']).to.contain("set by this package itself");
+    expect(reasons["labels.long"]).to.contain("is not the value of a label");
+    expect(reasons['annotations["link.pulumi-liqo/consumer"]']).to.contain("set by this package itself");
+    expect(reasons['annotations["no key"]']).to.contain("is not a key");
+  });
+
   it("end with the engine's Cancel, too", () => engine.call(Methods.cancel, new empty.Empty()));
 });
 
