@@ -108,6 +108,7 @@ export class ConnectionReporter {
   /** Another replica serves: the status is its word from now on. */
   yield(): void {
     clearTimeout(this.retry);
+    this.again = false;
     this.hasSpoken = false;
     this.said = undefined;
     this.obstacle = undefined;
