@@ -195,13 +195,13 @@ describe("shadow resources against a real API server", function () {
       QuotaResource.build({ metadata: { name: user, namespace: NAMESPACE }, spec: { user, resources } }),
     );
     const names = [0, 1, 2, 3, 4].map((i) => `greedy-${i}`);
-    const ask = (name: string): Promise<unknown> => {
-      const resources = { requests: { cpu: "400m" } };
+    const ask = (name: string, cpu = "400m"): Promise<unknown> => {
+      const resources = { requests: { cpu } };
       const shadow = shadowPod(name, { containers: [{ name: "c", image: "i", resources }] });
       Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
       return client.create(ShadowPodResource, shadow);
     };
-    await Promise.all(names.map(ask));
+    await Promise.all(names.map((name) => ask(name)));
     const look = async (): Promise<{ running: string[]; waiting: string[] }> => {
       const { items } = await client.list(ShadowPodResource, { namespace: NAMESPACE });
       const running = await Promise.all(names.map((name) => client.get(PodResource, id(name))));
@@ -217,8 +217,12 @@ describe("shadow resources against a real API server", function () {
       return now.waiting.length === 3 ? now : undefined;
     });
     expect([...running, ...waiting].sort()).to.deep.equal(names);
-    const told = (await client.get(ShadowPodResource, id(waiting[0] ?? "")))?.status?.message;
-    expect(told).to.contain("peering cpu quota usage exceeded - free 200m / requested 400m");
+    const tells = (name: string, text: string): Promise<unknown> =>
+      eventually(`"${text}" told of ${name}`, async () => {
+        const shadow = await client.get(ShadowPodResource, id(name));
+        return shadow?.status?.message?.includes(text);
+      });
+    await tells(waiting[0] ?? "", "peering cpu quota usage exceeded - free 200m / requested 400m");
 
     await client.delete(ShadowPodResource, id(running[0] ?? ""));
     await eventually("one of them in its place", async () => (await look()).waiting.length === 2);
@@ -234,11 +238,15 @@ describe("shadow resources against a real API server", function () {
       return pods.filter((pod) => !pod?.metadata?.deletionTimestamp).map((pod) => pod?.metadata?.uid);
     };
     const before = await uids();
+    await ask("vast", "4");
+    await tells("vast", "free 400m / requested 4");
     await grant("400m");
+    // Quotas and ShadowPods come by two watches: who waits tells when the smaller grant has arrived.
+    await tells("vast", "free -1200m / requested 4");
     await ask("late");
-    await eventually("the new one waiting", async () => (await look()).waiting.includes("late"));
+    await tells("late", "free -1200m / requested 400m");
     expect(await uids()).to.deep.equal(before);
-    for (const name of [...names, "late"]) await client.delete(ShadowPodResource, id(name));
+    for (const name of [...names, "vast", "late"]) await client.delete(ShadowPodResource, id(name));
   });
 
   it("gives a Pod the resources that have waited for room once there is some, and its labels meanwhile", async () => {
