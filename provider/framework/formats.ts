@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { parseStrictCidr } from "../../agent/api/cidr.js";
 import { CLUSTER_ID_MAX_LENGTH, isClusterID } from "../../agent/api/cluster-id.js";
-import { isDnsLabel, isDnsSubdomain } from "../../agent/api/kubernetes-names.js";
+import { isDnsLabel, isDnsSubdomain, isLabelKey } from "../../agent/api/kubernetes-names.js";
 import { parseQuantity } from "../../agent/api/quantity.js";
 import { messageOf } from "../../agent/runtime/kube-error.js";
 
@@ -22,9 +22,6 @@ export const cidr = z.string().superRefine(parsedBy(parseStrictCidr)).meta({ equ
 
 /** A Kubernetes quantity, "4", "500m" or "8Gi"; equal when of the same value. Numbers are taken as text. */
 export const quantity = z.string().superRefine(parsedBy(parseQuantity)).meta({ equality: "quantity" });
-
-/** Resource names to quantities. */
-export const quantities = z.record(z.string(), quantity);
 
 export const port = z.int().min(1).max(65535);
 
@@ -55,10 +52,22 @@ function textThat(isRight: (value: string) => boolean, what: string) {
 }
 
 /** The name of any object in Kubernetes. */
-export const objectName = textThat(
-  isDnsSubdomain,
-  'not a name: at most 253 lower-case letters, digits, "-" and ".", beginning and ending with a letter or digit',
-);
+const SUBDOMAIN =
+  'not a name: at most 253 lower-case letters, digits, "-" and ".", beginning and ending with a letter or digit';
+export const objectName = textThat(isDnsSubdomain, SUBDOMAIN);
+
+/** Likewise, or empty for none. */
+export const objectNameOrNone = textThat((value) => value === "" || isDnsSubdomain(value), SUBDOMAIN);
+
+/** What Kubernetes says of a name that may have a domain before it, as a label's key. */
+export const QUALIFIED_NAME =
+  'at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit, optionally after a DNS name and "/"';
+
+/** A name of resources, taints and load balancer classes: "cpu", "example.com/gpu". */
+export const qualifiedName = textThat(isLabelKey, `not a name: ${QUALIFIED_NAME}`);
+
+/** Resource names to quantities. */
+export const quantities = z.record(qualifiedName, quantity);
 
 /** An IP address or a DNS name. */
 export const host = textThat(

@@ -1,17 +1,14 @@
 import { z } from "zod";
 import { isLabelKey, isLabelValue } from "../../agent/api/kubernetes-names.js";
 import { messageOf } from "../../agent/runtime/kube-error.js";
+import { QUALIFIED_NAME } from "./formats.js";
 
 /** What this package, or Kubernetes for it, goes by: not for users to set. */
 const RESERVED = /^([^/]*\.)?(liqo\.io|pulumi-liqo|pod-security\.kubernetes\.io|app\.kubernetes\.io)\//;
 
 /** @throws Error saying what is wrong with a label's or annotation's key */
 function checkKey(key: string): void {
-  if (!isLabelKey(key)) {
-    throw new Error(
-      'is not a key: at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit, optionally after a DNS name and "/"',
-    );
-  }
+  if (!isLabelKey(key)) throw new Error(`is not a key: ${QUALIFIED_NAME}`);
 }
 
 /** @throws Error also for keys that are not for users to set */
@@ -31,7 +28,7 @@ const keyBy = (check: (key: string) => void) =>
 
 const key = keyBy(checkChosenKey);
 
-const labelValue = z.string().superRefine((value, context) => {
+export const labelValue = z.string().superRefine((value, context) => {
   if (isLabelValue(value)) return;
   context.addIssue({
     code: "custom",

@@ -33,13 +33,17 @@ export function localPodStatus(local: Pod, remote: Pod, options: PodStatusOption
   const status: PodStatus = {
     ...source,
     conditions: mergedConditions(local, source.conditions ?? []),
-    containerStatuses: withRestarts(source.containerStatuses, present.containerStatuses, options.restartOffset),
+    containerStatuses: withRestarts(
+      ofContainers(local.spec?.containers, source.containerStatuses),
+      present.containerStatuses,
+      options.restartOffset,
+    ),
     initContainerStatuses: withRestarts(
-      source.initContainerStatuses,
+      ofContainers(local.spec?.initContainers, source.initContainerStatuses),
       present.initContainerStatuses,
       options.restartOffset,
     ),
-    ephemeralContainerStatuses: ofEphemeralContainers(local, source.ephemeralContainerStatuses),
+    ephemeralContainerStatuses: ofContainers(local.spec?.ephemeralContainers, source.ephemeralContainerStatuses),
     podIP,
     podIPs: podIP ? [{ ip: podIP }] : undefined,
     hostIP: options.hostIP,
@@ -92,9 +96,12 @@ function isMadeAnew(local: Pod, remote: Pod): boolean {
   return runsForEver && isDeleting(remote) && !isDeleting(local) && isTerminalPhase(remote.status?.phase);
 }
 
-/** Statuses of the ephemeral containers that the local pod has: a provider may have added its own. */
-function ofEphemeralContainers({ spec }: Pod, statuses: ContainerStatus[] = []): ContainerStatus[] | undefined {
-  const known = statuses.filter(({ name }) => spec?.ephemeralContainers?.some((container) => container.name === name));
+/** Statuses of the containers that the local pod has: a provider's admission or users may have added their own. */
+function ofContainers(
+  containers: { name: string }[] = [],
+  statuses: ContainerStatus[] = [],
+): ContainerStatus[] | undefined {
+  const known = statuses.filter(({ name }) => containers.some((container) => container.name === name));
   return known.length > 0 ? known : undefined;
 }
 

@@ -5,9 +5,8 @@ import {
   Informer,
   PodResource,
   SecretResource,
-  TerminalError,
   isAlreadyExists,
-  isForbidden,
+  messageOf,
   objectPath,
   ServiceAccountResource,
   keyOf,
@@ -165,7 +164,7 @@ export class TokenSecrets {
     pod: Pod,
     source: TokenSource,
   ): Promise<{ key: string; token: string; expiresAt: number }> {
-    const { local } = this.context;
+    const { local, recorder } = this.context;
     const { name = "", namespace = "", uid } = pod.metadata ?? {};
     const path = objectPath(ServiceAccountResource, { name: accountOf(pod), namespace }, "token");
     const body: TokenRequest = {
@@ -183,7 +182,7 @@ export class TokenSecrets {
       if (!status) throw new Error(`${subject}: the answer has no status`);
       return { key: source.key, token: status.token, expiresAt: Date.parse(status.expirationTimestamp) };
     } catch (error) {
-      if (isForbidden(error)) throw new TerminalError((error as Error).message);
+      recorder.warning(PodResource, pod, "FailedReflection", `the pod waits for its token: ${messageOf(error)}`);
       throw error;
     }
   }

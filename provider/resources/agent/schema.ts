@@ -7,6 +7,9 @@ import {
   clusterId,
   dnsLabel,
   labelMap,
+  objectName,
+  objectNameOrNone,
+  qualifiedName,
   quantities,
 } from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
@@ -93,16 +96,16 @@ export const agentInputs = z.object({
     description:
       "Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.",
   }),
-  realStorageClass: z.string().default("").meta({
+  realStorageClass: objectNameOrNone.default("").meta({
     description:
       "The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.",
   }),
   ingressClasses: z
-    .array(z.string())
+    .array(objectName)
     .default([])
     .meta({ description: "Ingress classes offered to consumers, the default one first. Default: none." }),
   loadBalancerClasses: z
-    .array(z.string())
+    .array(qualifiedName)
     .default([])
     .meta({ description: "Load balancer classes offered to consumers, the default one first. Default: none." }),
   pingIntervalSeconds: z

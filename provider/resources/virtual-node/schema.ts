@@ -4,8 +4,10 @@ import {
   clusterField,
   clusterId,
   labelMap,
+  labelValue,
   objectMetadata,
   objectName,
+  qualifiedName,
   quantities,
 } from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
@@ -15,8 +17,8 @@ const names = z.array(objectName);
 
 const taint = z
   .object({
-    key: z.string().meta({ description: "The taint's key." }),
-    value: z.string().optional().meta({ description: "The taint's value." }),
+    key: qualifiedName.meta({ description: "The taint's key." }),
+    value: labelValue.optional().meta({ description: "The taint's value." }),
     effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).meta({
       description: "What it does to pods that do not tolerate it.",
       typeName: "TaintEffect",
@@ -56,7 +58,8 @@ export const virtualNodeInputs = z.object({
   ingressClasses: names
     .optional()
     .meta({ description: "The provider's ingress classes to offer; the first is the default." }),
-  loadBalancerClasses: names
+  loadBalancerClasses: z
+    .array(qualifiedName)
     .optional()
     .meta({ description: "The provider's load balancer classes to offer; the first is the default." }),
   runtimeClassName: objectName

@@ -348,6 +348,23 @@ describe("network controllers on a real API server", function () {
     expect(tunnel.spec.id).to.equal(1);
   });
 
+  it("lends no address of the internal range that a link has", async () => {
+    const node = await eventually(InternalNodeResource, "n1", undefined, (object) => object);
+    const fabric = await eventually(InternalFabricResource, "b", TENANT, (object) => object);
+    const ofLinks = [node.spec.interface.node.ip, fabric.spec.interface.gateway.ip];
+    const networkRef = { name: "internal-cidr", namespace: "liqo" };
+    for (const name of ["inside-1", "inside-2", "inside-3"]) {
+      const metadata = { name, namespace: "default" };
+      await client.create(IPResource, IPResource.build({ metadata, spec: { ip: "192.0.2.20", networkRef } }));
+      const address = await eventually(IPResource, name, "default", ({ status }) => status?.ip);
+      expect(address).to.match(/^10\.80\.0\.\d$/);
+      expect(ofLinks).not.to.include(address);
+    }
+    for (const name of ["inside-1", "inside-2", "inside-3"]) {
+      await client.delete(IPResource, { name, namespace: "default" });
+    }
+  });
+
   it("starts anew without changing anything", async () => {
     const versions = async () => {
       const types: ResourceType[] = [NetworkResource, IPResource, ConfigurationResource, GatewayServerResource];

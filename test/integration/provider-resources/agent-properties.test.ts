@@ -80,7 +80,7 @@ const TABLE: Record<string, Row> = {
   storageEnabled: argument(true, false),
   realStorageClass: argument("fast", "slow"),
   ingressClasses: argument(["a", "b"], ["b"]),
-  loadBalancerClasses: argument(["a"], ["b"]),
+  loadBalancerClasses: argument(["a"], ["example.com/b"]),
   pingIntervalSeconds: argument(20, 30),
   pingTimeoutSeconds: argument(6, 7),
   image: argument("example.com/agent:1", "example.com/agent:2"),

@@ -315,8 +315,8 @@ const TABLE: Record<string, Record<string, Row>> = {
       imported: "same",
     },
     loadBalancerClasses: {
-      create: ["a", "b"],
-      update: ["b"],
+      create: ["example.com/a", "b"],
+      update: ["example.com/a"],
       effect: "update",
       drift: onNode({ loadBalancerClasses: [] }, /spec\.loadBalancerClasses/),
       imported: "same",

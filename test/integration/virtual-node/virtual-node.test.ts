@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import https from "node:https";
 import { TLSSocket } from "node:tls";
-import type { Pod, PodStatus } from "kubernetes-types/core/v1";
+import type { Event, Pod, PodStatus } from "kubernetes-types/core/v1";
 import {
   Annotations,
   IPResource,
@@ -22,6 +22,7 @@ import {
   PodResource,
   RoleBindingResource,
   SecretResource,
+  ServiceAccountResource,
   ServiceResource,
   SharedInformers,
   ownerReference,
@@ -79,7 +80,7 @@ describe("virtual node between two API servers", function () {
     serviceAccountName: "default",
     volumes: [{ name: "api", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }],
   };
-  const refusal = (kind: string, name: string): Promise<unknown> =>
+  const refusal = (kind: string, name: string): Promise<Event> =>
     until(`the refusal of ${kind} ${name}`, SECONDS, async () => {
       const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
       return items.find(
@@ -697,6 +698,18 @@ describe("virtual node between two API servers", function () {
     });
     await consumer.delete(SecretResource, local("called-token"));
     await vanishes(provider, SecretResource, remote("called-token"));
+  });
+
+  it("says of a pod whose token it does not get why, and goes on when it gets it", async () => {
+    await createPod("nobody", { ...withToken, serviceAccountName: "absent" });
+    const { message } = await refusal("Pod", "nobody");
+    expect(message).to.match(/^the pod waits for its token: .*"absent" not found/);
+    expect(await provider.get(ShadowPodResource, remote("nobody"))).to.equal(undefined);
+    await consumer.create(ServiceAccountResource, { metadata: local("absent") });
+    await until("the pod at the provider", RETRIED_MS, () => provider.get(ShadowPodResource, remote("nobody")));
+    await consumer.delete(PodResource, local("nobody"), { gracePeriodSeconds: 0 });
+    await consumer.delete(ServiceAccountResource, local("absent"));
+    await vanishes(provider, SecretResource, remote("nobody-token"));
   });
 
   it("does not take a mark of another cluster's virtual node along", async () => {

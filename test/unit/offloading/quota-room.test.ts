@@ -42,6 +42,17 @@ describe("room in a quota", () => {
     expect(room.take(shadow("a", "1"))).to.equal(undefined);
   });
 
+  it("is given once to Pods that grow, also while neither has grown yet", () => {
+    const { room, pods } = setup();
+    pods.observe(running("a", "300m"));
+    pods.observe(running("b", "300m"));
+    expect(room.take(shadow("a", "600m"))).to.equal(undefined);
+    expect(room.take(shadow("b", "600m"))).to.contain("free 400m / requested 600m");
+    pods.observe(running("a", "600m"));
+    room.settle(shadow("a", "600m"));
+    expect(room.take(shadow("b", "400m"))).to.equal(undefined);
+  });
+
   it("is left to those who were admitted before a cordon and stricter rules, and to users whom nothing is enforced on", () => {
     const { room } = setup({ cordoned: true, limitsEnforcement: "Hard" });
     expect(room.take(shadow("a", "1"))).to.equal(undefined);

@@ -33,6 +33,7 @@ const range: Case = ["10.0.0.1/16", /10\.0\.0\.1\/16.*10\.0\.0\.0\/16/];
 const amount: Case = ["8Gigs", /8Gigs.*quantity/];
 const label: Case = ["has space", /is not the value of a label: at most 63 letters/];
 const name: Case = ["Not_A_Name", /is not a name: at most 63 lower-case letters/m];
+const qualifiedName: Case = ["one,other", /"one,other" is not a name: at most 63 letters.*optionally after a DNS name/];
 const objectName: Case = ["Not_A_Name", /is not a name: at most 253 lower-case letters/];
 const sliceName: Case = ["Not_A_Name", /must be lower-case letters, digits and "-"/];
 const clusterId: Case = ["Not_An_ID", /is not a cluster ID: at most 51 lower-case letters/];
@@ -111,11 +112,11 @@ const CASES: Record<string, Record<string, Case>> = {
     resourceEnforcement: flag,
     defaultLimitsEnforcement: oneOf("None", "Soft", "Hard"),
     storageEnabled: flag,
-    realStorageClass: text,
+    realStorageClass: objectName,
     ingressClasses: list,
-    "ingressClasses[0]": text,
+    "ingressClasses[0]": objectName,
     loadBalancerClasses: list,
-    "loadBalancerClasses[0]": text,
+    "loadBalancerClasses[0]": qualifiedName,
     pingIntervalSeconds: atMost(3600),
     pingTimeoutSeconds: atLeast(1),
     image: ["", /^must have at least 1 characters$/],
@@ -172,8 +173,8 @@ const CASES: Record<string, Record<string, Case>> = {
     "annotations.key": text,
     taints: list,
     "taints[0]": object,
-    "taints[0].key": text,
-    "taints[0].value": text,
+    "taints[0].key": qualifiedName,
+    "taints[0].value": label,
     "taints[0].effect": oneOf("NoSchedule", "PreferNoSchedule", "NoExecute"),
     nodeSelector: map,
     "nodeSelector.key": label,
@@ -182,7 +183,7 @@ const CASES: Record<string, Record<string, Case>> = {
     ingressClasses: list,
     "ingressClasses[0]": objectName,
     loadBalancerClasses: list,
-    "loadBalancerClasses[0]": objectName,
+    "loadBalancerClasses[0]": qualifiedName,
     runtimeClassName: objectName,
     vkOptionsTemplateName: objectName,
     createNode: flag,
@@ -346,13 +347,16 @@ describe("wrong values", function () {
     expect(reasons["podCIDRs[1]"]).to.equal("10.1.0.0/16 overlaps serviceCIDR (10.1.128.0/17)");
   });
 
-  it("of an agent's labels are told by key, and so are keys that objects are found by; of its cluster those are none", async () => {
+  it("of an agent's labels and resources are told by key, and so are keys that objects are found by; of its cluster those are none", async () => {
     const reasons = await failures("Agent", {
-      // A list of them is what the controller is given.
+      // Lists of them are what the controller is given.
+      defaultNodeResources: { "cpu,memory": "1", "example.com/gpu": "1" },
       clusterLabels: { "topology.kubernetes.io/region": "eu,west", "a=b": "c", "liqo.io/provider": "kind" },
       labels: { "liqo.io/managed": "false", "app.kubernetes.io/part-of": "shop", long: "x".repeat(64) },
       annotations: { "link.pulumi-liqo/consumer": "true", "no key": "x" },
     });
+    expect(reasons['defaultNodeResources["cpu,memory"]']).to.contain("is not a name: at most 63 letters");
+    expect(reasons).to.not.have.property('defaultNodeResources["example.com/gpu"]');
     expect(reasons['clusterLabels["topology.kubernetes.io/region"]']).to.contain("is not the value of a label");
     expect(reasons['clusterLabels["a=b"]']).to.contain("is not a key");
     expect(reasons).to.not.have.property('clusterLabels["liqo.io/provider"]');

@@ -56,6 +56,19 @@ describe("status of the local pod", () => {
     });
   });
 
+  it("tells of the containers that the pod has here, and of none that the provider has added", () => {
+    const names = (statuses?: ContainerStatus[]) => statuses?.map(({ name }) => name);
+    const added = containerStatus({ name: "added", ready: false });
+    const local = pod({ phase: "Pending" }, { initContainers: [{ name: "main-init" }] });
+    const remote = pod({
+      containerStatuses: [added, containerStatus()],
+      initContainerStatuses: [added, containerStatus({ name: "main-init" })],
+    });
+    const status = localPodStatus(local, remote, options);
+    expect(names(status.containerStatuses)).to.deep.equal(["main"]);
+    expect(names(status.initContainerStatuses)).to.deep.equal(["main-init"]);
+  });
+
   it("does not end with a remote pod that the provider moves, unless the pod would end by itself", () => {
     const failed = pod({ phase: "Failed", reason: "Evicted", containerStatuses: [containerStatus(terminated(137))] });
     const moved = { ...failed, metadata: { ...failed.metadata, deletionTimestamp: time } };

@@ -20,6 +20,7 @@ import {
   type InformerEvent,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { linkAddresses } from "../fabric/link-addresses.js";
 import { chooseAddress } from "./allocation.js";
 import { applyIPService, deleteIPService } from "./ip-service.js";
 import type { Lock } from "./lock.js";
@@ -136,9 +137,11 @@ async function allocate(
   const ips = informers.for(IPResource);
   const ip = ips.get(key);
   if (!ip || isDeleting(ip) || ip.status?.ip) return ip;
-  const taken = new Set(
-    ips.list().flatMap(({ status }) => (status?.ip && cidrContainsAddress(cidr, status.ip) ? [status.ip] : [])),
-  );
+  const isInternal = network.metadata.labels?.[Labels.networkType] === NetworkType.internal;
+  const taken = new Set([
+    ...ips.list().flatMap(({ status }) => (status?.ip && cidrContainsAddress(cidr, status.ip) ? [status.ip] : [])),
+    ...(isInternal ? await linkAddresses(client) : []),
+  ]);
   const address = pick(cidr, network.spec.preAllocated ?? 0, taken, last.get(cidr));
   const updated = await client.replaceStatus(IPResource, { ...ip, status: { ip: address, cidr } });
   last.set(cidr, address);

@@ -63,15 +63,16 @@ export class QuotaRoom {
     return [...this.waiting].filter(([, other]) => user === undefined || other === user).map(([key]) => key);
   }
 
+  /** What is reserved counts in place of what its Pod takes yet. */
   private usedBy(user: string, exceptKey: string): ResourceList {
     const running = this.pods
       .byIndex(CREATOR_INDEX, user)
-      .filter((pod) => !hasEnded(pod) && keyOf(pod) !== exceptKey)
+      .filter((pod) => !hasEnded(pod) && keyOf(pod) !== exceptKey && !this.reserved.has(keyOf(pod)))
       .map((pod) => this.costOf(pod));
-    const coming = [...this.reserved]
-      .filter(([key, one]) => one.user === user && key !== exceptKey && !this.pods.get(key))
+    const reserved = [...this.reserved]
+      .filter(([key, one]) => one.user === user && key !== exceptKey)
       .map(([, { cost }]) => cost);
-    return totalCost([...running, ...coming]);
+    return totalCost([...running, ...reserved]);
   }
 
   private costOf(pod: Pod): ResourceList {
