@@ -24,10 +24,18 @@ describe("a drain of pods that finalizers hold", () => {
   };
 
   it("waits for them, but where the node is given up and they have no time left", async () => {
-    expect(await remaining("evict", HELD)).to.deep.equal(["shop/held"]);
-    expect(await remaining("delete", HELD)).to.deep.equal(["shop/held"]);
-    expect(await remaining("abandon", HELD)).to.deep.equal([]);
-    const ending = { metadata: { ...HELD.metadata, deletionGracePeriodSeconds: 30 } };
+    const fresh = { metadata: { ...HELD.metadata, deletionTimestamp: new Date().toISOString() } };
+    expect(await remaining("evict", fresh)).to.deep.equal(["shop/held"]);
+    expect(await remaining("delete", fresh)).to.deep.equal(["shop/held"]);
+    expect(await remaining("abandon", fresh)).to.deep.equal([]);
+    const ending = { metadata: { ...fresh.metadata, deletionGracePeriodSeconds: 30 } };
     expect(await remaining("abandon", ending)).to.deep.equal(["shop/held"]);
+  });
+
+  it("does not wait for ever: over its deadline, nobody may be there to tell of their end", async () => {
+    expect(await remaining("delete", HELD)).to.deep.equal([]);
+    expect(await remaining("evict", HELD)).to.deep.equal(["shop/held"]);
+    const ending = { metadata: { ...HELD.metadata, deletionGracePeriodSeconds: 30 } };
+    expect(await remaining("delete", ending)).to.deep.equal(["shop/held"]);
   });
 });

@@ -24,6 +24,9 @@ export interface DrainProgress {
  */
 export type DrainMode = "evict" | "delete" | "abandon";
 
+/** How long after its end a pod that others hold is waited for, in a drain that is over its deadline. */
+const HELD_MS = 60_000;
+
 /** Keeps new pods away. */
 export async function cordon(client: KubeClient, node: Node): Promise<void> {
   if (node.spec?.unschedulable) return;
@@ -37,7 +40,7 @@ export async function cordon(client: KubeClient, node: Node): Promise<void> {
 export async function removePods(client: KubeClient, nodeName: string, mode: DrainMode): Promise<DrainProgress> {
   const way = { evict, delete: end, abandon }[mode];
   const { items } = await client.list(PodResource, { fieldSelector: `spec.nodeName=${nodeName}` });
-  const leaving = items.filter((pod) => !isBoundToNode(pod) && !(mode === "abandon" && isLeftToOthers(pod)));
+  const leaving = items.filter((pod) => !isBoundToNode(pod) && !isLeftToOthers(pod, mode));
   const results = await Promise.all(leaving.map((pod) => way(client, pod)));
   const names = (wanted: EvictionResult[]): string[] =>
     leaving.filter((_, index) => wanted.includes(results[index] ?? "gone")).map(nameOf);
@@ -89,9 +92,14 @@ function isBoundToNode(pod: Pod): boolean {
   return isMirror || isDaemonPod(pod);
 }
 
-/** Nothing but another's finalizer holds it: once the node is gone, Kubernetes tells that one that the pod has failed. */
-function isLeftToOthers({ metadata }: Pod): boolean {
-  return metadata?.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;
+/**
+ * Nothing but another's finalizer holds it: once the node is gone, Kubernetes tells that one that the pod has failed. The node's process, if it lives,
+ * tells it sooner and with what became of the pod: it is given its time, unless the node is abandoned.
+ */
+function isLeftToOthers({ metadata }: Pod, mode: DrainMode): boolean {
+  if (mode === "evict" || metadata?.deletionTimestamp === undefined || metadata.deletionGracePeriodSeconds !== 0)
+    return false;
+  return mode === "abandon" || Date.now() - Date.parse(metadata.deletionTimestamp) > HELD_MS;
 }
 
 function nameOf({ metadata }: Pod): string {
