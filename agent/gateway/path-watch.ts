@@ -10,12 +10,17 @@ export interface PathWatchOptions {
   run: Run;
   peerAddress: string;
   mtu: number;
+  /** Where the peer is asked, if not where every gateway answers. */
+  port?: number;
   onVerdict: (verdict: PathVerdict) => void;
   logger: Logger;
 }
 
 const CALM_MS = 60_000;
 const CONCERNED_MS = 10_000;
+/** A peer that is busy, or has just begun, does not answer either: that nothing is known is told when several looks in a row have found nothing. */
+const LOOKS_IN_VAIN = 3;
+const IN_VAIN_MS = 1_000;
 
 /** While the tunnel is connected, sees now and then whether full-size packets pass: at once, each minute, and more often where they do not. */
 export class PathWatch {
@@ -36,13 +41,16 @@ export class PathWatch {
   }
 
   private async watch(signal: AbortSignal): Promise<void> {
+    let inVain = 0;
     while (!signal.aborted) {
       let pause = CONCERNED_MS;
       try {
         const verdict = await this.look(signal);
         if (signal.aborted) return;
+        inVain = verdict.state === "unknown" ? inVain + 1 : 0;
+        if (inVain > 0 && inVain < LOOKS_IN_VAIN) pause = IN_VAIN_MS;
+        else this.options.onVerdict(verdict);
         if (verdict.state === "fits") pause = CALM_MS;
-        this.options.onVerdict(verdict);
       } catch (error) {
         this.options.logger.warn({ reason: messageOf(error) }, "path not probed");
       }
