@@ -12,6 +12,8 @@ export interface NodeConditionInputs {
   now?: Date;
 }
 
+/** How long a gateway may take to connect again before the network counts as lost. */
+const RECONNECT_MS = 10_000;
 const PRESSURES = [
   ["MemoryPressure", "RemoteClusterHasSufficientMemory", "the provider has sufficient memory"],
   ["DiskPressure", "RemoteClusterHasNoDiskPressure", "the provider has no disk pressure"],
@@ -21,7 +23,7 @@ const PRESSURES = [
 /** The conditions of a virtual Node (offloading specification, §3). */
 export function nodeConditions(inputs: NodeConditionInputs): NodeCondition[] {
   const network = inputs.checkNetwork && inputs.networkingEnabled;
-  const connected = isNetworkEstablished(inputs.foreignCluster);
+  const connected = isNetworkEstablished(inputs);
   const resources = hasResources(inputs.allocatable);
   const ready = resources && (!network || connected);
   const conditions = [
@@ -86,7 +88,11 @@ function hasResources(allocatable: Quantities): boolean {
   return ["cpu", "memory"].every((name) => compareQuantities(allocatable[name] ?? 0, 0) > 0);
 }
 
-function isNetworkEstablished(foreignCluster: ForeignCluster | undefined): boolean {
+/** A gateway that has taken over, or has begun anew, connects in a moment: until it has failed to, the node stays as it was. */
+function isNetworkEstablished({ foreignCluster, present, now = new Date() }: NodeConditionInputs): boolean {
   const conditions = foreignCluster?.status?.modules.networking.conditions;
-  return findCondition(conditions, "NetworkConnectionStatus")?.status === "Established";
+  const { status, lastTransitionTime } = findCondition(conditions, "NetworkConnectionStatus") ?? {};
+  if (status !== "Pending" || lastTransitionTime === undefined) return status === "Established";
+  const wasUp = present?.some((one) => one.type === "NetworkUnavailable" && one.status === "False") ?? false;
+  return wasUp && Math.abs(now.getTime() - Date.parse(lastTransitionTime)) < RECONNECT_MS;
 }

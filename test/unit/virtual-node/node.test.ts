@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Node } from "kubernetes-types/core/v1";
+import type { Node, NodeCondition } from "kubernetes-types/core/v1";
 import { pino } from "pino";
 import { ForeignClusterResource, VirtualNodeResource, type VirtualNodeSpec } from "../../../agent/api/index.js";
 import type { VirtualNodeContext } from "../../../agent/virtual-node/context.js";
@@ -24,14 +24,17 @@ const config = parseVirtualNodeArguments([
 ]);
 const virtualNode = (spec: VirtualNodeSpec): ReturnType<typeof VirtualNodeResource.build> =>
   VirtualNodeResource.build({ metadata: { name: "node", namespace: "t" }, spec });
-const foreignCluster = (status: "Established" | "Error"): ReturnType<typeof ForeignClusterResource.build> =>
+const foreignCluster = (
+  status: "Established" | "Pending" | "Error",
+  lastTransitionTime?: string,
+): ReturnType<typeof ForeignClusterResource.build> =>
   ForeignClusterResource.build({
     metadata: { name: "p" },
     spec: { clusterID: "p" },
     status: {
       role: "Provider",
       modules: {
-        networking: { enabled: true, conditions: [{ type: "NetworkConnectionStatus", status }] },
+        networking: { enabled: true, conditions: [{ type: "NetworkConnectionStatus", status, lastTransitionTime }] },
         authentication: { enabled: true },
         offloading: { enabled: true },
       },
@@ -55,6 +58,19 @@ describe("Node of a virtual node", () => {
     expect(statusOf(nodeConditions({ ...base, checkNetwork: false, allocatable: { cpu: "1" } }), "Ready")).to.equal(
       "False",
     );
+  });
+
+  it("stays as it is while a gateway connects anew, for ten seconds", () => {
+    const base = { allocatable: { cpu: "1", memory: "1Gi" }, checkNetwork: true, networkingEnabled: true };
+    const connecting = foreignCluster("Pending", "2026-01-01T00:00:00Z");
+    const ready = (present: NodeCondition[], now: string): string | undefined =>
+      statusOf(nodeConditions({ ...base, present, foreignCluster: connecting, now: new Date(now) }), "Ready");
+    const up = nodeConditions({ ...base, foreignCluster: foreignCluster("Established") });
+    expect(ready(up, "2026-01-01T00:00:09Z")).to.equal("True");
+    expect(ready(up, "2026-01-01T00:00:10Z")).to.equal("False");
+    const down = nodeConditions({ ...base, foreignCluster: foreignCluster("Error") });
+    expect(ready(down, "2026-01-01T00:00:01Z")).to.equal("False");
+    expect(ready([], "2026-01-01T00:00:01Z")).to.equal("False");
   });
 
   it("takes the provider for alive as its ForeignCluster says, and asks it only where that says nothing", async () => {
