@@ -7,9 +7,7 @@ import {
   ConnectionResource,
   GatewayClientResource,
   GatewayServerResource,
-  IPResource,
   Labels,
-  Names,
   TenantResource,
 } from "../../agent/api/index.js";
 import {
@@ -20,6 +18,7 @@ import {
   SecretResource,
 } from "../../agent/runtime/index.js";
 import { downClusters, ensureTool } from "../clusters/index.js";
+import { ownObjects } from "../support/agent.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
 import { REPOSITORY, type Lab, type LabCluster } from "../support/lab.js";
@@ -100,7 +99,7 @@ describe("peering between two owners who share one secret stack output", functio
     expect(Date.parse(expirationTimestamp ?? "") - Date.now()).to.be.within(3_000_000, 3_600_000);
     userKubeconfig = path.join(folder, "user.kubeconfig");
     writeFileSync(userKubeconfig, kubeconfig ?? "", { mode: 0o600 });
-    await ownAddresses(provider);
+    await ownObjects(provider);
     invited = await listEverything(provider.client);
   });
 
@@ -254,12 +253,5 @@ async function gone({ client }: LabCluster, namespace: string): Promise<void> {
   const what = `namespace ${namespace} gone`;
   await waitFor(client, NamespaceResource, { timeoutMs: 60_000, what }, (all) =>
     all.every(({ metadata }) => metadata?.name !== namespace),
-  );
-}
-
-/** Waits for what an agent makes by itself, a moment after its installation: the addresses that it lends. */
-function ownAddresses({ client }: LabCluster): Promise<boolean> {
-  return waitFor(client, IPResource, { timeoutMs: 30_000, what: "the agent's own addresses" }, (all) =>
-    [Names.apiServerIP, Names.apiServerProxyIP].every((name) => all.some(({ metadata }) => metadata.name === name)),
   );
 }

@@ -72,7 +72,11 @@ describe("an application over three clusters", function () {
     });
   const ask = (pod: Pod, url: string): Promise<string> =>
     consumer.kubectl(["exec", "-n", SHOP, pod.metadata?.name ?? "", "--", "wget", "-q", "-T", "8", "-O", "-", url]);
-  const orders = async (pod: Pod): Promise<number> => Number(await ask(pod, "http://database/cgi-bin/orders"));
+  /** Where a database has just come, a Service leads to it a moment after its pod is Ready. */
+  const orders = (pod: Pod): Promise<number> =>
+    until(`the database's answer to ${pod.metadata?.name}`, 60_000, async () =>
+      Number(await ask(pod, "http://database/cgi-bin/orders")),
+    );
   const providers = (): Record<string, LabCluster> => ({ [EAST.name]: east, [WEST.name]: west });
 
   it("is deployed unchanged, and runs in all of them", async () => {

@@ -16,7 +16,8 @@ import {
   type ClusterSpec,
 } from "../clusters/index.js";
 import { run } from "../clusters/support/exec.js";
-import { end, findByEnvironment, identify, type ProcessIdentity } from "../clusters/support/processes.js";
+import { end, findByEnvironment, readText, type ProcessIdentity } from "../clusters/support/processes.js";
+import { until } from "../clusters/support/wait.js";
 
 const MAIN = fileURLToPath(new URL("../clusters/main.ts", import.meta.url));
 /** The longest name there may be: it ends up in the paths of sockets, which the kernel limits. */
@@ -69,9 +70,9 @@ describe("test clusters, local backend", function () {
   });
 
   it("stay as they are on a second up", async () => {
-    const processes = ownProcesses().map((process) => process.pid);
+    const processes = startedPrograms().map((process) => process.pid);
     clusters = await up();
-    expect(ownProcesses().map((process) => process.pid)).to.deep.equal(processes);
+    expect(startedPrograms().map((process) => process.pid)).to.deep.equal(processes);
   });
 
   it("carry pods over nodes, Services and DNS", async () => {
@@ -80,7 +81,9 @@ describe("test clusters, local backend", function () {
     await kubectl(cluster, ["apply", "-f", "-"], manifests(cluster));
     await kubectl(cluster, ["wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s"]);
     const ask = ["exec", "client", "--", "wget", "-qO-", "-T", "5", "http://server.default.svc.cluster.local"];
-    expect(await kubectl(cluster, ask)).to.equal("hello\n");
+    // DNS and each node's kube-proxy learn of the Service and its pod by themselves.
+    const answer = await until("an answer by the Service's name", 30_000, () => kubectl(cluster, ask));
+    expect(answer).to.equal("hello\n");
   });
 
   it("recover components that were killed, with their pods running on", async () => {
@@ -125,32 +128,42 @@ describe("test clusters, local backend", function () {
 
   /** The long-running programs of these clusters, by their name's beginning; pods' shims are not among them. */
   function ownProcesses(program = ""): ProcessIdentity[] {
+    return marked(program).filter(({ pid }) => !isShim(pid));
+  }
+
+  function marked(program = ""): ProcessIdentity[] {
     const marks = (mark: string): boolean => mark.startsWith(`${state}/`) && mark.includes(`#${program}`);
-    return findByEnvironment("PULUMI_LIQO_CLUSTER", marks).filter(({ pid }) => !commandLine(pid).includes("shim"));
+    return findByEnvironment("PULUMI_LIQO_CLUSTER", marks);
+  }
+
+  /** Without what they run themselves for a moment, as kube-proxy does nft and a shim runc: it inherits their environment. */
+  function startedPrograms(): ProcessIdentity[] {
+    const all = marked();
+    const pids = new Set(all.map(({ pid }) => pid));
+    return all.filter(({ pid }) => {
+      const parent = parentOf(pid);
+      return parent !== undefined && !pids.has(parent) && !isShim(pid);
+    });
   }
 
   function duplicates(): string[] {
-    const processes = ownProcesses();
-    const pids = new Set(processes.map(({ pid }) => pid));
-    // What a program runs itself, as kube-proxy does nft, inherits its environment.
-    const started = processes.filter(({ pid }) => !pids.has(parentOf(pid)));
-    const lines = started.map(({ pid }) => environmentMark(pid));
+    const lines = startedPrograms().map(({ pid }) => environmentMark(pid));
     return lines.filter((line, index) => lines.indexOf(line) !== index);
   }
 });
 
-function commandLine(pid: number): string {
-  return identify(pid) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "";
+function isShim(pid: number): boolean {
+  return readText(`/proc/${pid}/cmdline`).includes("shim");
 }
 
-/** 0 for one that has ended meanwhile. */
-function parentOf(pid: number): number {
-  const status = identify(pid) ? readFileSync(`/proc/${pid}/status`, "utf8") : "";
-  return Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+/** Undefined for one that has ended meanwhile. */
+function parentOf(pid: number): number | undefined {
+  const parent = /^PPid:\s+(\d+)$/m.exec(readText(`/proc/${pid}/status`))?.[1];
+  return parent === undefined ? undefined : Number(parent);
 }
 
 function environmentMark(pid: number): string {
-  const lines = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  const lines = readText(`/proc/${pid}/environ`).split("\0");
   return lines.find((line) => line.startsWith("PULUMI_LIQO_CLUSTER=")) ?? "";
 }
 

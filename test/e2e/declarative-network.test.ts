@@ -22,6 +22,7 @@ import {
   NamespaceResource,
   NodeResource,
   PodResource,
+  ServiceAccountResource,
   ServiceResource,
   findCondition,
 } from "../../agent/runtime/index.js";
@@ -151,19 +152,13 @@ describe("peering by documented manifests alone", function () {
 
   it("makes gateways as those templates say", async () => {
     const pods = await Promise.all(
-      [consumer, twin].map(({ client }) =>
-        client.list(PodResource, {
-          namespace: tenantOf(client === twin.client ? CLUSTERS[0]!.name : CLUSTERS[2]!.name),
-        }),
-      ),
+      [consumer, twin].map((lab) => gatewayPod(lab, tenantOf(CLUSTERS[lab === twin ? 0 : 2]!.name))),
     );
-    for (const { items } of pods) {
-      expect(items).to.have.length(1);
-      const [pod] = items;
-      expect(pod?.metadata?.labels).to.include({ team: "network" });
-      expect(pod?.metadata?.annotations).to.include({ "example.org/cluster-mtu": "1340" });
-      expect(pod?.spec?.nodeSelector).to.deep.equal({ "kubernetes.io/os": "linux" });
-      expect(pod?.spec?.containers[0]?.resources?.requests).to.deep.equal({ cpu: "15m", memory: "48Mi" });
+    for (const { metadata, spec } of pods) {
+      expect(metadata?.labels).to.include({ team: "network" });
+      expect(metadata?.annotations).to.include({ "example.org/cluster-mtu": "1340" });
+      expect(spec?.nodeSelector).to.deep.equal({ "kubernetes.io/os": "linux" });
+      expect(spec?.containers[0]?.resources?.requests).to.deep.equal({ cpu: "15m", memory: "48Mi" });
     }
     const { items: services } = await consumer.client.list(ServiceResource, { namespace: tenantOf(CLUSTERS[2]!.name) });
     expect(services[0]?.metadata?.annotations).to.include({ "example.org/address-pool": "edge" });
@@ -356,6 +351,11 @@ interface StockTemplate {
 async function runServer({ client }: LabCluster): Promise<void> {
   const by = { fieldManager: "test" };
   await client.apply(NamespaceResource, { metadata: { name: APPS } }, by);
+  // Without it a pod is refused.
+  const account = { namespace: APPS, timeoutMs: 60_000, what: `the default account of namespace ${APPS}` };
+  await waitFor(client, ServiceAccountResource, account, (all) =>
+    all.some(({ metadata }) => metadata?.name === "default"),
+  );
   const spec = { terminationGracePeriodSeconds: 1, containers: [serverContainer()] };
   await client.apply(PodResource, { metadata: { name: "server", namespace: APPS }, spec }, by);
   const options = { namespace: APPS, timeoutMs: 120_000, what: "the server pod Ready" };

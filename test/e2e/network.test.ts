@@ -13,6 +13,7 @@ import {
 import { buildAgentImage } from "../../agent/image/build.js";
 import { NodeResource, PodResource, ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
 import { TEST_TOOLS_IMAGE, downClusters, loadImage, upClusters } from "../clusters/index.js";
+import { until } from "../clusters/support/wait.js";
 import { installAgent } from "../support/agent.js";
 import { openCluster, type LabCluster } from "../support/lab.js";
 import { waitFor } from "../support/wait.js";
@@ -97,7 +98,9 @@ describe("network between two clusters from plain manifests", function () {
       for (const pod of pods) {
         for (const other of others) {
           const address = await mapped(from, other.status?.podIP ?? "");
-          const answer = await exec(from, pod, `timeout 5 wget -q -O - http://${address}:${WEB_PORT}/index.html`);
+          const answer = await answers(`${pod.metadata?.name} to reach ${other.metadata?.name}`, () =>
+            exec(from, pod, `timeout 5 wget -q -O - http://${address}:${WEB_PORT}/index.html`),
+          );
           expect(answer.trim()).to.equal(other.metadata?.name);
           const size = await exec(from, pod, `timeout 10 wget -q -O - http://${address}:${WEB_PORT}/big | wc -c`);
           expect(Number(size)).to.equal(2_000_000);
@@ -116,11 +119,15 @@ describe("network between two clusters from plain manifests", function () {
     await exposeRemote(remote);
     const service = await a.client.get(ServiceResource, { name: "remote", namespace: "default" });
     for (const pod of podsA) {
-      const answer = await exec(a, pod, `timeout 5 wget -q -O - http://${service?.spec?.clusterIP}/index.html`);
+      const answer = await answers(`${pod.metadata?.name}'s node to lead to the Service`, () =>
+        exec(a, pod, `timeout 5 wget -q -O - http://${service?.spec?.clusterIP}/index.html`),
+      );
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
     for (const node of a.cluster.nodes) {
-      const answer = fetchFrom(b.cluster.nodes[0]?.netns, `http://${node.address}:31888/index.html`);
+      const answer = await answers(`${node.name}'s port to lead to the Service`, () =>
+        fetchFrom(b.cluster.nodes[0]?.netns, `http://${node.address}:31888/index.html`),
+      );
       expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
     }
   });
@@ -192,8 +199,6 @@ describe("network between two clusters from plain manifests", function () {
       },
       options,
     );
-    // kube-proxy takes up to a second to follow.
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
   }
 });
 
@@ -226,6 +231,11 @@ async function runPods(lab: LabCluster): Promise<Pod[]> {
 
 async function exec(lab: LabCluster, pod: Pod, script: string): Promise<string> {
   return lab.kubectl(["exec", "-n", "default", pod.metadata?.name ?? "", "--", "sh", "-c", script]);
+}
+
+/** What is answered once there is an answer: each node's rules and kube-proxy learn by themselves of what there is. */
+function answers(what: string, ask: () => Promise<string> | string): Promise<string> {
+  return until(what, 30_000, ask);
 }
 
 /** How a cluster calls an address of the other's pod range. */

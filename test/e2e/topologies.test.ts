@@ -162,12 +162,11 @@ describe("topologies, CNIs and Service implementations", function () {
         ]);
         const pods = await readyPods(home, namespace, 2);
         const targets = ["away", "here"].map((name) => ({ name, host: name }));
-        expect(
-          await probeAll(
-            pods.map((pod) => inPod(home, pod)),
-            targets,
-          ),
-        ).to.deep.equal([]);
+        await answered(
+          `the Services of ${namespace} to lead to their pods`,
+          pods.map((pod) => inPod(home, pod)),
+          targets,
+        );
       }
     });
 
@@ -191,13 +190,7 @@ describe("topologies, CNIs and Service implementations", function () {
             { name: `${node.name} node port`, host: node.address, tcpPort: NODE_PORTS.tcp, udpPort: NODE_PORTS.udp },
             { name: `${node.name} load balancer`, host: lent },
           ];
-          const source = { netns: outside.netns };
-          // Each node's kube-proxy learns of the Service by itself, a moment after it was made.
-          await until(`${node.name} to lead to the Service`, 20_000, async () => {
-            const failures = await probe(source, targets);
-            if (failures.length > 0) throw new Error(failures.join("; "));
-            return true;
-          });
+          await answered(`${node.name} to lead to the Service`, [{ netns: outside.netns }], targets);
         }
       }
     });
@@ -330,12 +323,11 @@ describe("topologies, CNIs and Service implementations", function () {
       const pods = await readyPods(hub, "leaves", 3);
       for (const leaf of [a, b]) await reflected(leaf, ["on-a", "on-b", "here"]);
       const targets = ["on-a", "on-b", "here"].map((name) => ({ name, host: name }));
-      expect(
-        await probeAll(
-          pods.map((pod) => inPod(hub, pod)),
-          targets,
-        ),
-      ).to.deep.equal([]);
+      await answered(
+        "the Services to lead to their pods",
+        pods.map((pod) => inPod(hub, pod)),
+        targets,
+      );
     });
 
     it("drops, and counts, what a leaf gone bad sends to other leaves' pods, to the hub's nodes and Services, or in others' names", async () => {
@@ -370,6 +362,11 @@ describe("topologies, CNIs and Service implementations", function () {
     it("follows a load balancer to another address, by a refresh and an update", async () => {
       await inNode(a, ["ip", "address", "delete", `${beside(a, 245)}/32`, "dev", "eth0"]);
       await lendGatewayAddress(a, 246);
+      // What a refresh goes by.
+      const told = { timeoutMs: 20_000, what: "the server's new address in its status" };
+      await waitFor(a.client, GatewayServerResource, told, ([server]) =>
+        server?.status?.endpoint?.addresses?.includes(beside(a, 246)),
+      );
       await stack?.refresh();
       await stack?.up();
       await expectFirstLeafAt(beside(a, 246));
@@ -602,4 +599,13 @@ function nodesOf({ cluster }: LabCluster): Source[] {
 
 async function probeAll(sources: readonly Source[], targets: readonly Target[]): Promise<string[]> {
   return (await Promise.all(sources.map((source) => probe(source, targets)))).flat();
+}
+
+/** Probes until all is answered: Services' endpoints are reflected, and each node's kube-proxy learns of them, a moment after the pods are Ready. */
+async function answered(what: string, sources: readonly Source[], targets: readonly Target[]): Promise<void> {
+  await until(what, 30_000, async () => {
+    const failures = await probeAll(sources, targets);
+    if (failures.length > 0) throw new Error(failures.join("; "));
+    return true;
+  });
 }

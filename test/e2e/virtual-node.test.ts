@@ -7,7 +7,13 @@ import { expect } from "chai";
 import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
 import type { Container, Pod, PodSpec, Probe, Toleration } from "kubernetes-types/core/v1";
-import { Annotations, Labels, ResourceSliceResource } from "../../agent/api/index.js";
+import {
+  Annotations,
+  ConnectionResource,
+  ConnectionValue,
+  Labels,
+  ResourceSliceResource,
+} from "../../agent/api/index.js";
 import {
   DaemonSetResource,
   DeploymentResource,
@@ -33,12 +39,13 @@ import { cutOff } from "../soak/faults.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { NO_TOKEN, askingPod, showPods } from "../support/api-access.js";
 import { attachAndTell } from "../support/attach.js";
-import { agentProcesses } from "../support/agent-processes.js";
+import { agentProcesses, killAll } from "../support/agent-processes.js";
 import { inTerminal } from "../support/in-terminal.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
 import type { LabCluster } from "../support/lab.js";
 import type { PulumiStack } from "../support/pulumi.js";
+import { waitFor } from "../support/wait.js";
 import { isReady, waitForPods } from "../support/workload.js";
 
 const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
@@ -279,7 +286,8 @@ describe("pods on a virtual node", function () {
     const remote = await watchStates(provider, PodResource, only(REMOTE_NAMESPACE, name), isReady);
     for (const program of ["kube-apiserver", `kubelet-${consumer.cluster.nodes[0]?.name ?? ""}`])
       endProgram(consumer.cluster.name, program);
-    for (const { pid } of await agentProcesses(consumer)) process.kill(pid, "SIGKILL");
+    const agents = await agentProcesses(consumer);
+    killAll(agents);
     await upClusters([spec], { progress: silent });
     // Something that only a virtual node at work can do.
     await until("the label at the provider", 60_000, async () => {
@@ -292,9 +300,11 @@ describe("pods on a virtual node", function () {
     expect((await remotePod(name))?.metadata?.uid).to.equal(running?.metadata?.uid);
     expect(states).to.not.include("deleted true");
     expect(states.filter((state) => state.endsWith("false"))).to.deep.equal([]);
+    await agentsReturned(consumer, new Set(agents.map(({ podUid }) => podUid).filter(Boolean)));
   });
 
   it("and their node stay as they are while the link comes and goes", async () => {
+    await nodeSettled(consumer, NODE);
     const before = await readyPod(NAMESPACE, "web");
     const name = before.metadata?.name ?? "";
     const watches = await Promise.all([
@@ -444,7 +454,12 @@ describe("pods on a virtual node", function () {
     await consumer.client.create(PodResource, { ...greedy, spec: { ...greedy.spec!, nodeName: NODE } });
     const refused = await podWhere("greedy", "the refusal", ({ status }) => status?.reason === "OffloadingRefused");
     expect(refused.status?.message).to.contain("peering cpu quota usage exceeded");
-    expect(await consumer.kubectl(["describe", "pod", "greedy", "-n", NAMESPACE])).to.contain("FailedReflection");
+    // Nobody waits for events.
+    await until("the event of the refusal", 20_000, async () =>
+      (await consumer.kubectl(["describe", "pod", "greedy", "-n", NAMESPACE])).includes("FailedReflection")
+        ? true
+        : undefined,
+    );
     expect(await remotePod("greedy")).to.equal(undefined);
     await consumer.kubectl(["delete", "pod", "greedy", "-n", NAMESPACE]);
   });
@@ -536,6 +551,27 @@ async function watchStates<T extends KubeObject>(
       return [...states];
     },
   };
+}
+
+/** Waits until these pods of agents that were killed are Ready by new containers: what they say is of now, no longer of before. */
+async function agentsReturned({ client }: LabCluster, podUids: ReadonlySet<string>): Promise<void> {
+  await waitFor(client, PodResource, { timeoutMs: 60_000, what: "every agent Ready again" }, (pods) => {
+    const ours = pods.filter(({ metadata }) => podUids.has(metadata?.uid ?? ""));
+    const again = ours.filter((pod) => isReady(pod) && (pod.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
+    return again.length === podUids.size;
+  });
+}
+
+/** Waits until nothing of an earlier outage is left on a node: its network is there again, and nothing of Kubernetes' own taints it. */
+async function nodeSettled({ client }: LabCluster, name: string): Promise<void> {
+  await waitFor(client, ConnectionResource, { timeoutMs: 60_000, what: "the tunnel" }, (all) =>
+    all.every(({ status }) => status?.value === ConnectionValue.connected),
+  );
+  const options = { fieldSelector: `metadata.name=${name}`, timeoutMs: 60_000, what: `node ${name} as ever` };
+  await waitFor(client, NodeResource, options, ([node]) => {
+    const isUp = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+    return isUp && !node?.spec?.taints?.some(({ key }) => key.startsWith("node.kubernetes.io/"));
+  });
 }
 
 /** Whether a pod is Ready by another container than it had. */

@@ -4,7 +4,7 @@ import { PodResource } from "../../agent/runtime/index.js";
 import { upClusters, type ClusterSpec } from "../clusters/index.js";
 import { deadPrograms, endProgram } from "../clusters/local/processes.js";
 import { silent } from "../clusters/support/progress.js";
-import { agentProcesses } from "../support/agent-processes.js";
+import { agentProcesses, killAll } from "../support/agent-processes.js";
 import { exec } from "../support/exec.js";
 import type { LabCluster } from "../support/lab.js";
 
@@ -61,8 +61,7 @@ function kill(lab: LabCluster, role: string): Fault {
     name: `${role} of ${lab.cluster.name} killed`,
     endsProcesses: true,
     happen: async () => {
-      for (const { pid } of (await agentProcesses(lab)).filter((one) => one.role === role))
-        process.kill(pid, "SIGKILL");
+      killAll((await agentProcesses(lab)).filter((one) => one.role === role));
       const { items } = await lab.client.list(PodResource);
       const pods = items.filter(({ spec }) =>
         spec?.containers.some(({ args = [], image }) => args[0] === role && image === agentImageRef()),

@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { end, identify } from "../clusters/support/processes.js";
 import type { LabCluster } from "./lab.js";
 
 /** A process of an agent, where the nodes' processes are this machine's own (local backend). */
@@ -17,6 +18,14 @@ export async function agentProcesses({ cluster }: LabCluster): Promise<AgentProc
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
   const found = await Promise.all(pids.map((pid) => agentProcess(pid, nodes)));
   return found.flatMap((one) => one ?? []);
+}
+
+/** Ends them without a chance to say goodbye; one may have ended by itself since it was found. */
+export function killAll(processes: readonly AgentProcess[]): void {
+  for (const { pid } of processes) {
+    const running = identify(pid);
+    if (running) end(running);
+  }
 }
 
 async function agentProcess(pid: string, nodes: string[]): Promise<AgentProcess | undefined> {

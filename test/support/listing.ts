@@ -5,7 +5,9 @@ import { keyOf, type KubeClient, type KubeList, type KubeObject } from "../../ag
  * What comes and goes by itself: events expire, metrics appear with the pods that run. Everything else counts,
  * certificate signing requests, leases and API services too.
  */
-const VOLATILE = new Set(["events", "events.events.k8s.io", "nodes.metrics.k8s.io", "pods.metrics.k8s.io"]);
+const VOLATILE = new Set(["events", "events.events.k8s.io"]);
+/** Not served by the API server itself, which refuses even to name its resources while metrics-server is not ready. */
+const METRICS = "metrics.k8s.io";
 
 /** Every object of every kind that a cluster's API serves, as "resource namespace/name". */
 export async function listEverything(client: KubeClient): Promise<Set<string>> {
@@ -17,9 +19,11 @@ export async function readEverything(client: KubeClient): Promise<Map<string, Ku
   const groups = await client.request<APIGroupList>("GET", "/apis");
   const versions = [
     "/api/v1",
-    ...groups.groups.map(
-      ({ name, versions: all, preferredVersion }) => `/apis/${name}/${preferredVersion?.version ?? all[0]?.version}`,
-    ),
+    ...groups.groups
+      .filter(({ name }) => name !== METRICS)
+      .map(
+        ({ name, versions: all, preferredVersion }) => `/apis/${name}/${preferredVersion?.version ?? all[0]?.version}`,
+      ),
   ];
   const found = new Map<string, KubeObject>();
   for (const version of versions) {

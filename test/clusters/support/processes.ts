@@ -60,7 +60,8 @@ export function programOf(pid: number): string | undefined {
   }
 }
 
-function readText(path: string): string {
+/** Empty for what has gone meanwhile. */
+export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {

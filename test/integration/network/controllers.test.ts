@@ -362,6 +362,7 @@ describe("network controllers on a real API server", function () {
     }
     for (const name of ["inside-1", "inside-2", "inside-3"]) {
       await client.delete(IPResource, { name, namespace: "default" });
+      await gone(IPResource, name, "default");
     }
   });
 
