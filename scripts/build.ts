@@ -108,7 +108,7 @@ async function buildLauncher(folder: string): Promise<void> {
     .digest("hex")
     .slice(0, 16);
   for (const entry of await readdir(folder)) {
-    if (entry.endsWith(".cache") && !entry.includes(digest)) await rm(path.join(folder, entry));
+    if (entry.endsWith(".cache") && !entry.includes(digest)) await rm(path.join(folder, entry), { force: true });
   }
   const executable = path.join(folder, "pulumi-resource-liqo");
   const options = {

@@ -24,7 +24,7 @@ import {
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { runCommand } from "../../support/terminal.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 
 const TENANT = "liqo-tenant-provider";
 const REMOTE = { [Labels.remoteClusterID]: "provider" };
@@ -36,7 +36,8 @@ describe("the command line on real API servers", function () {
   let consumer: ApiServer;
   let empty: ApiServer;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     [consumer, empty] = await Promise.all([
       startApiServer({ name: "one" }),
       startApiServer({ name: "two", crds: false }),

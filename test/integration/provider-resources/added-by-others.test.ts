@@ -8,6 +8,7 @@ import {
 } from "../../../agent/api/index.js";
 import type { KubeObject, ResourceType } from "../../../agent/runtime/index.js";
 import { valueAt, type PropertyPath } from "../../../provider/framework/property-path.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 import { startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
 import { identityOfSlice } from "./support/slice-identity.js";
@@ -75,7 +76,8 @@ describe("what others add to objects of a program", function () {
   let plugin: Plugin;
   const made = new Map<string, Kept>();
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     simulated = await startSimulatedPair({ asContexts: true });
     plugin = await Plugin.start();
     for (const [type, inputs] of Object.entries(PROGRAM)) {
@@ -115,6 +117,8 @@ describe("what others add to objects of a program", function () {
       expect(await plugin.diff(found!, PROGRAM[type] ?? {})).to.not.deep.equal({});
       const updated = keep(await plugin.update(found!, PROGRAM[type] ?? {}));
       expect(valueAt(await one(of, side), at)).to.equal(undefined);
+      // To the one change and to the other.
+      await simulated.rest();
       const after = await plugin.refresh(updated);
       expect(after?.state["drift"]).to.deep.equal([]);
       expect(await plugin.diff(after!, PROGRAM[type] ?? {})).to.deep.equal({});

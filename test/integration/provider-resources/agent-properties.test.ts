@@ -21,7 +21,7 @@ import { installInputs } from "../../../provider/resources/agent/install-inputs.
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { VERSION } from "../../../provider/version.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { endNamespaces } from "./support/namespace-ends.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 import { simulateInstallation } from "./support/simulated-installation.js";
@@ -112,7 +112,8 @@ describe("every input property of an Agent", function () {
   setMaxListeners(0, ended.signal);
   let simulated: Promise<unknown>[] = [];
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({ name: "one", controllers: ["garbage-collector-controller"] });
     ({ client } = server);
     simulated = [simulateInstallation(client, ended.signal), endNamespaces(client, ended.signal)];

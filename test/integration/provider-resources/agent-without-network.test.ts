@@ -11,7 +11,7 @@ import {
 } from "../../../agent/runtime/index.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { endNamespaces } from "./support/namespace-ends.js";
 import { Plugin, type Kept } from "./support/plugin.js";
 import { simulateInstallation } from "./support/simulated-installation.js";
@@ -34,7 +34,8 @@ describe("an Agent without a network", function () {
   setMaxListeners(0, ended.signal);
   let simulated: Promise<unknown>[] = [];
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({ name: "one", controllers: ["garbage-collector-controller"] });
     ({ client } = server);
     simulated = [simulateInstallation(client, ended.signal), endNamespaces(client, ended.signal)];

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { ConfigurationResource, GatewayClientResource, GatewayServerResource } from "../../../agent/api/index.js";
 import type { ResourceType } from "../../../agent/runtime/index.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { Plugin } from "./support/plugin.js";
 import { SIDES, startSimulatedPair, type SimulatedPair } from "./support/simulated-pair.js";
 
@@ -10,7 +11,8 @@ describe("network links of both directions at once", function () {
   let simulated: SimulatedPair;
   let plugin: Plugin;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     simulated = await startSimulatedPair({ namespacesEnd: true });
     plugin = await Plugin.start();
   });

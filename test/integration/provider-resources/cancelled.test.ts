@@ -7,7 +7,7 @@ import { parse, stringify } from "yaml";
 import { until } from "../../clusters/support/wait.js";
 import { readEverything } from "../../support/listing.js";
 import { Random } from "../../soak/random.js";
-import type { ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { startWriteProxy, type Write, type WritePhase, type WriteProxy } from "../support/write-proxy.js";
 import { Plugin, type Kept } from "./support/plugin.js";
 import { SIDES, startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
@@ -70,7 +70,8 @@ describe("a Cancel at random moments", function () {
   let writes: Writes;
   let simulated: SimulatedPair;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     writes = new Writes();
     simulated = await startSimulatedPair({ signing: SIDES, namespacesEnd: true });
     ({ servers } = simulated);
@@ -116,6 +117,11 @@ describe("a Cancel at random moments", function () {
     );
     return all.flat().sort();
   };
+  /** The same once the agents have answered all, and what the last test has left has ended. */
+  const stock = async (): Promise<string[]> => {
+    await simulated.rest();
+    return objects();
+  };
   const settled = (wanted: string[], what: string): Promise<unknown> =>
     until(what, 30_000, async () => {
       const now = await objects();
@@ -131,20 +137,21 @@ describe("a Cancel at random moments", function () {
       for (const other of needs)
         needed.push(await run((plugin) => plugin.create(other, inputsOf(other, CASES[other]!.create))));
       if (type === "VirtualNode") await identityOfSlice(servers.consumer.client, "slice");
-      const before = await objects();
+      const before = await stock();
       const news = inputsOf(type, create);
       const changed = inputsOf(type, update);
       // Undisturbed first: it tells how many writes there are, and what there is in the end.
       let kept = await run((plugin) => plugin.create(type, news));
       const counts = { create: writes.count, update: 0, delete: 0 };
-      const present = await objects();
+      const present = await stock();
       kept = await run((plugin) => plugin.update(kept, changed));
       counts.update = writes.count;
       await run((plugin) => plugin.delete(kept));
       counts.delete = writes.count;
       await settled(before, `${type} deleted`);
       for (const operation of ["create", "update", "delete"] as const) {
-        for (const moment of momentsOf(counts[operation], random)) {
+        const moments = momentsOf(counts[operation], random);
+        for (const moment of moments) {
           const when = `${type}: ${operation} cancelled when write ${moment.write} of ${counts[operation]} is ${moment.phase}`;
           let state: Kept | undefined;
           if (operation === "create") state = await run((plugin) => plugin.tryCreate(type, news), moment);
@@ -152,7 +159,9 @@ describe("a Cancel at random moments", function () {
           if (!state) await settled(before, `${when}: nothing is in the state, so nothing in the clusters`);
           if (operation === "update") state = await run((plugin) => plugin.tryUpdate(state!, changed), moment);
           if (operation === "delete") await run((plugin) => plugin.delete(state!).catch(() => undefined), moment);
-          expect(writes.isOver, `${when}: it never came to that`).to.equal(true);
+          // The undisturbed one has written something twice, after a conflict with an agent: the last write is another one then.
+          if (!writes.isOver && writes.count < moment.write) moments.push({ ...moment, write: writes.count });
+          else expect(writes.isOver, `${when}: it never came to that`).to.equal(true);
           if (operation !== "delete") {
             const inputs = operation === "create" ? news : changed;
             const from = state;

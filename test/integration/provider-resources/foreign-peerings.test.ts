@@ -27,7 +27,7 @@ import {
   waitForObject,
   type Peer,
 } from "../authentication/peering.js";
-import type { ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { Plugin, type Kept } from "./support/plugin.js";
 import { startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
 
@@ -52,7 +52,8 @@ describe("peerings made by others", function () {
   let simulated: SimulatedPair;
   let plugin: Plugin;
 
-  beforeEach(async () => {
+  beforeEach(async function () {
+    this.timeout(START_LIMIT_MS);
     const podCIDRs = { consumer: "10.42.0.0/16", provider: "10.43.0.0/16" };
     simulated = await startSimulatedPair({ podCIDRs, asContexts: true });
     ({ servers } = simulated);
@@ -93,6 +94,7 @@ describe("peerings made by others", function () {
 
   it("by Liqo's command line", async () => {
     await peerLikeLiqoctl(consumer, provider);
+    await simulated.rest();
     await takesOver("NetworkLink", `${PAIR}@${CONTEXTS}`);
     await takesOver("Authentication", `${PAIR}@${CONTEXTS}`);
     await takesOver("ResourceSlice", `${PAIR}/provider@${CONTEXTS}`);
@@ -121,6 +123,7 @@ describe("peerings made by others", function () {
       "granted",
       ({ status }) => status?.resources,
     );
+    await simulated.rest();
     await takesOver("NetworkLink", `${PAIR}@${CONTEXTS}`);
     await takesOver("ResourceSlice", `${PAIR}/mynode@${CONTEXTS}`);
     await takesOver("NamespaceOffloading", "consumer/demo@consumer");

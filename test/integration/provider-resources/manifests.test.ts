@@ -13,8 +13,6 @@ import {
   KubeClient,
   NamespaceResource,
   ownerReference,
-  RoleBindingResource,
-  RoleResource,
   type DeepPartial,
   type KubeObject,
   type ResourceType,
@@ -42,7 +40,8 @@ import {
 import { virtualNodeInputs } from "../../../provider/resources/virtual-node/schema.js";
 import { virtualNodeManifest } from "../../../provider/resources/virtual-node/virtual-node.js";
 import { waitFor, type Progress } from "../../../provider/waits/index.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
+import { grant } from "./support/grant.js";
 
 const progress = (): Progress => ({
   status: () => undefined,
@@ -56,7 +55,8 @@ describe("the provider's objects on a real API server", function () {
   let server: ApiServer;
   let peer: Peer;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer();
     const agent = { clusterId: "a", namespace: "liqo", isOwn: true, isAvailable: false };
     peer = { side: "consumer", client: server.client, clusterId: "a", agentNamespace: "liqo", agent };
@@ -136,15 +136,9 @@ describe("the provider's objects on a real API server", function () {
   });
 
   it("waits by looking at the one object where nothing else is allowed", async () => {
-    await server.client.create(RoleResource, {
-      metadata: { name: "getter", namespace: "liqo-tenant-b" },
-      rules: [{ apiGroups: ["networking.liqo.io"], resources: ["gatewayservers"], verbs: ["get"] }],
-    });
-    await server.client.create(RoleBindingResource, {
-      metadata: { name: "getter", namespace: "liqo-tenant-b" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "getter" },
-      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "someone" }],
-    });
+    await grant(server, "someone", "liqo-tenant-b", [
+      { apiGroups: ["networking.liqo.io"], resources: ["gatewayservers"], verbs: ["get"] },
+    ]);
     const client = KubeClient.fromText(await server.kubeconfigFor("someone"));
     const found = await waitFor(progress(), {
       client,

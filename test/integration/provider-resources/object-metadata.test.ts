@@ -8,7 +8,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
-import type { ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { CheckError, Plugin } from "./support/plugin.js";
 import { SIDES, startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
 
@@ -22,7 +22,8 @@ describe("labels and annotations for all created objects", function () {
   let plugin: Plugin;
   let pair: Record<string, { kubeconfig: string }>;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     simulated = await startSimulatedPair();
     ({ servers, clusters: pair } = simulated);
     plugin = await Plugin.start(GLOBAL);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { RoleBindingResource } from "../../../agent/runtime/index.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 import { startSimulatedPair, type SimulatedPair } from "./support/simulated-pair.js";
 
@@ -12,7 +13,8 @@ describe("a PeeringUser's credential", function () {
   let plugin: Plugin;
   let kept: Kept;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     simulated = await startSimulatedPair({ signing: ["provider"] });
     plugin = await Plugin.start();
     kept = await plugin.create("PeeringUser", inputs());

@@ -1,21 +1,17 @@
 import { expect } from "chai";
-import type { PolicyRule } from "kubernetes-types/rbac/v1";
 import {
   PEERING_USER_LIQO_NS_RULES,
   PEERING_USER_TENANT_NS_RULES,
 } from "../../../agent/install/rbac/authentication.js";
 import { policyRules } from "../../../agent/install/rbac/rule.js";
-import { DeploymentResource, KubeClient, RoleBindingResource, RoleResource } from "../../../agent/runtime/index.js";
-import { until } from "../../clusters/support/wait.js";
+import { DeploymentResource } from "../../../agent/runtime/index.js";
 import { compareListings, listEverything } from "../../support/listing.js";
-import type { ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { startRelay, type Relay } from "../support/relay.js";
+import { grant } from "./support/grant.js";
 import { failureOf, Plugin } from "./support/plugin.js";
 import { startSimulatedPair, WEST_AND_EAST, type SimulatedPair } from "./support/simulated-pair.js";
 import { UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
-
-const MANAGER = { fieldManager: "test" };
-const RBAC = "rbac.authorization.k8s.io";
 
 /** Real API servers with simulated agents: what a preview tells before anything is changed. */
 describe("previews", function () {
@@ -25,7 +21,8 @@ describe("previews", function () {
   let simulated: SimulatedPair;
   let plugin: Plugin;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     const podCIDRs = { consumer: "10.200.0.0/16", provider: "10.200.0.0/16" };
     simulated = await startSimulatedPair({ names: WEST_AND_EAST, podCIDRs });
     ({ consumer, provider } = simulated.servers);
@@ -152,32 +149,3 @@ describe("previews", function () {
     expect(plugin.logs.join("\n")).to.contain("the agents' versions do not fit").and.to.contain("0.9.0");
   });
 });
-
-/** Gives a user rights in a namespace, and waits until the API server goes by them. */
-async function grant(server: ApiServer, user: string, namespace: string, rules: PolicyRule[]): Promise<void> {
-  const { client } = server;
-  const metadata = { name: user, namespace };
-  await client.apply(RoleResource, { metadata, rules }, MANAGER);
-  const roleRef = { apiGroup: RBAC, kind: "Role", name: user };
-  const subjects = [{ apiGroup: RBAC, kind: "User", name: user }];
-  await client.apply(RoleBindingResource, { metadata, roleRef, subjects }, MANAGER);
-  const own = KubeClient.fromText(await server.kubeconfigFor(user));
-  const last = rules.at(-1);
-  const resourceAttributes = {
-    namespace,
-    group: last?.apiGroups?.[0],
-    resource: last?.resources?.[0],
-    verb: last?.verbs[0],
-  };
-  await until(`the rights of ${user}`, 10_000, async () => {
-    const review = await own.request<{ status: { allowed: boolean } }>(
-      "POST",
-      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-      {
-        body: { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } },
-      },
-    );
-    return review.status.allowed || undefined;
-  });
-  own.close();
-}

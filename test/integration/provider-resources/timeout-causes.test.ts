@@ -1,13 +1,14 @@
 import { expect } from "chai";
 import { Labels, tenantNamespaceName } from "../../../agent/api/index.js";
 import { EventResource, NamespaceResource, PodResource, type ResourceType } from "../../../agent/runtime/index.js";
-import type { ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { failureOf, Plugin } from "./support/plugin.js";
 import { setStatus } from "./support/simulated-agents.js";
 import { startSimulatedPair, WEST_AND_EAST, type SimulatedPair } from "./support/simulated-pair.js";
 
 const MANAGER = { fieldManager: "test" };
-const SECONDS = 8;
+/** Time for both gateways to be asked for, and then in vain for their pods. */
+const SECONDS = 20;
 const REPLICA_SETS: ResourceType = {
   group: "apps",
   version: "v1",
@@ -24,7 +25,8 @@ describe("a time-out", function () {
   let simulated: SimulatedPair;
   let plugin: Plugin;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     simulated = await startSimulatedPair({ names: WEST_AND_EAST, gatewaysRun: false });
     ({ consumer, provider } = simulated.servers);
     plugin = await Plugin.start();

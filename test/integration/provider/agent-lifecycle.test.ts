@@ -15,7 +15,7 @@ import { installInputs } from "../../../provider/resources/agent/install-inputs.
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { uninstall } from "../../../provider/resources/agent/uninstall.js";
 import { compareListings, listEverything } from "../../support/listing.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 
 /** What makes deletion come to an end. */
 const CONTROLLERS = [
@@ -52,7 +52,8 @@ describe("provider: an agent's objects", function () {
   const remove = (force: boolean, within = 30_000) =>
     uninstall({ ...context(), deadline: Date.now() + within }, inputs, force);
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({ crds: false, controllers: CONTROLLERS });
     client = server.client;
   });
@@ -70,7 +71,7 @@ describe("provider: an agent's objects", function () {
     const first = await versions();
     await applyManifests(context(), agentManifests(inputs));
     expect(await versions()).to.deep.equal(first);
-    expect(await findInstallation(client, AbortSignal.timeout(5_000))).to.include({
+    expect(await findInstallation(client, context().signal)).to.include({
       clusterId: "one",
       namespace: "liqo",
       version: inputs.version,
@@ -79,7 +80,7 @@ describe("provider: an agent's objects", function () {
     // No controller runs here to answer the webhooks.
     await remove(true);
     expect(compareListings(before, await listEverything(client))).to.deep.equal({ added: [], removed: [] });
-    expect(await findInstallation(client, AbortSignal.timeout(5_000))).to.equal(undefined);
+    expect(await findInstallation(client, context().signal)).to.equal(undefined);
   });
 
   it("are not removed while something uses them, unless forced", async () => {
@@ -132,7 +133,7 @@ describe("provider: an agent's objects", function () {
   });
 
   it("know the ranges that the cluster tells", async () => {
-    const detected = await detectRanges(client, AbortSignal.timeout(5_000));
+    const detected = await detectRanges(client, context().signal);
     expect(detected.podCIDRs).to.deep.equal([]);
     expect(detected.serviceCIDR).to.match(/^\d+\.\d+\.\d+\.\d+\/\d+$/);
   });

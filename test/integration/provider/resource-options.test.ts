@@ -268,7 +268,7 @@ describe("resource options", function () {
         resourceSliceName: "nowhere",
         resources: { cpu: "1" },
       },
-      options: { customTimeouts: { create: "4s" }, dependsOn: ["${auth}"] },
+      options: { customTimeouts: { create: "12s" }, dependsOn: ["${auth}"] },
     };
     await lab.write("hasty", { auth: authentication(), node });
     const { code, stdout, stderr } = await stack.up({ allowFailure: true });

@@ -110,7 +110,11 @@ describe("the agent's Helm chart as a release", function () {
 
   const controller = () => client.get(DeploymentResource, { name: "liqo-controller-manager", namespace: NAMESPACE });
   const peering = { name: "two", namespace: "default" };
-  const peer = () => client.create(ConfigurationResource, ConfigurationResource.build({ metadata: peering, spec: {} }));
+  /** Once the release's webhooks, which nobody answers, are asked nothing. */
+  const peer = () =>
+    until("a Configuration", 60_000, () =>
+      client.create(ConfigurationResource, ConfigurationResource.build({ metadata: peering, spec: {} })),
+    );
 
   it("installs what the Agent applies, custom resource definitions included", async () => {
     await install();
@@ -163,7 +167,7 @@ describe("the agent's Helm chart as a release", function () {
     expect((await client.list(NetworkResource)).items).to.deep.equal([]);
     // Volumes of users may be in it.
     expect(await client.get(NamespaceResource, { name: "liqo-storage" })).to.not.equal(undefined);
-    await until("the end of the hook's Job", 20_000, async () =>
+    await until("the end of the hook's Job", 60_000, async () =>
       (await client.get(JobResource, { name: GUARD, namespace: NAMESPACE })) === undefined ? true : undefined,
     );
   });

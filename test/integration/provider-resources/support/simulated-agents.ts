@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { isDeepStrictEqual } from "node:util";
 import {
   asksForVirtualNode,
   ConfigurationResource,
@@ -27,6 +28,7 @@ import { makeKeyPair } from "../../../../agent/crypto/index.js";
 import { resourceTypeOf } from "../../../../agent/install/kinds.js";
 import { agentManifests } from "../../../../agent/install/index.js";
 import {
+  delay,
   DeploymentResource,
   isConflict,
   isNotFound,
@@ -44,6 +46,8 @@ import { agentInputs } from "../../../../provider/resources/agent/schema.js";
 import { snapshots } from "../../../../provider/waits/snapshots.js";
 
 const MANAGER = { fieldManager: "simulated-agent" };
+/** One that is away refuses at once. */
+const ASK_AGAIN_MS = 200;
 /** What an agent needs to be seen and used; its workloads and webhooks would not run here. */
 const APPLIED = ["Namespace", "ConfigMap", "ClusterRole", "Role", "Network", "Deployment"];
 
@@ -59,6 +63,8 @@ export interface SimulationOptions {
 }
 
 export interface SimulatedAgents {
+  /** Whether they have answered all that there is by now, and have written their last word on it. */
+  areAtRest(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -76,8 +82,16 @@ export async function simulateAgents(
   const ended = new AbortController();
   setMaxListeners(0, ended.signal);
   await Promise.all([one, other].map((cluster) => untilAnswered(() => prepare(cluster), ended.signal)));
-  const work = [...play(one, other, gatewaysRun, ended.signal), ...play(other, one, gatewaysRun, ended.signal)];
+  const followed = [...play(one, other, gatewaysRun, ended.signal), ...play(other, one, gatewaysRun, ended.signal)];
+  const work = followed.map((follower) => follower.run(ended.signal));
   return {
+    async areAtRest() {
+      const counts = (): number[] => followed.map(({ begun }) => begun);
+      const before = counts();
+      const upToDate = await Promise.all(followed.map((follower) => follower.isUpToDate()));
+      // What has been written since may be in none of the lists.
+      return upToDate.every(Boolean) && isDeepStrictEqual(counts(), before);
+    },
     async stop() {
       ended.abort();
       await Promise.allSettled(work);
@@ -108,16 +122,11 @@ async function prepare({ id, client, podCIDR }: SimulatedCluster): Promise<void>
   await client.apply(SecretResource, { metadata, data }, MANAGER);
 }
 
-/** Every behaviour of one cluster's agent, each until the signal. */
-function play(
-  own: SimulatedCluster,
-  peer: SimulatedCluster,
-  gatewaysRun: boolean,
-  signal: AbortSignal,
-): Promise<void>[] {
+/** Every behaviour of one cluster's agent. */
+function play(own: SimulatedCluster, peer: SimulatedCluster, gatewaysRun: boolean, signal: AbortSignal): Followed[] {
   const { client } = own;
   const on = <T extends KubeObject>(type: ResourceType<T>, changed: Handler<T>, removed: Handler<T> = nothing) =>
-    follow(client, type, { changed, removed }, signal);
+    new Follower(client, type, { changed, removed });
   return [
     on(SecretResource, ({ metadata, data }) => signNonce(client, metadata, data)),
     on(TenantResource, async ({ metadata, spec, status: present }) => {
@@ -166,7 +175,11 @@ function play(
       const labels = { [Labels.remoteClusterID]: peer.id };
       const id = { name: metadata.name, namespace: metadata.namespace };
       const gatewayRef = { apiVersion: "networking.liqo.io/v1beta1", kind: "GatewayServer", name: metadata.name ?? "" };
-      const connection = { metadata: { ...id, labels }, spec: { type: "Server" as const, gatewayRef } };
+      const { ownerReferences } = metadata;
+      const connection = {
+        metadata: { ...id, labels, ownerReferences },
+        spec: { type: "Server" as const, gatewayRef },
+      };
       await client.apply(ConnectionResource, connection, MANAGER);
       await setStatus(client, ConnectionResource, id, { value: "Connected" });
     }),
@@ -180,19 +193,14 @@ function play(
       },
     ),
     // Slices that were there before the peer had a place for them.
-    follow(
-      peer.client,
-      NamespaceResource,
-      {
-        changed: async ({ metadata }) => {
-          if (metadata?.name !== tenantNamespaceName(own.id)) return;
-          const { items } = await client.list(ResourceSliceResource);
-          for (const slice of items) await unlessOvertaken(() => grantSlice(own, peer, slice), signal);
-        },
-        removed: nothing,
+    new Follower(peer.client, NamespaceResource, {
+      changed: async ({ metadata }) => {
+        if (metadata?.name !== tenantNamespaceName(own.id)) return;
+        const { items } = await client.list(ResourceSliceResource);
+        for (const slice of items) await unlessOvertaken(() => grantSlice(own, peer, slice), signal);
       },
-      signal,
-    ),
+      removed: nothing,
+    }),
     on(
       VirtualNodeResource,
       async ({ metadata, spec }) => {
@@ -217,13 +225,17 @@ function play(
   ];
 }
 
-/** What a gateway owned: nobody else collects it here. */
+/**
+ * What a gateway owned: nobody else collects it here. Its public key last, which is what a NetworkLink waits for before it makes another gateway; that one's
+ * are not to be touched.
+ */
 const collect =
   (client: KubeClient) =>
-  async ({ metadata: { namespace } = {} }: KubeObject): Promise<void> => {
-    for (const type of [PublicKeyResource, ConnectionResource] as ResourceType[]) {
+  async ({ metadata: { namespace, uid } = {} }: KubeObject): Promise<void> => {
+    for (const type of [ConnectionResource, PublicKeyResource] as ResourceType[]) {
       const { items } = await client.list(type, { namespace });
-      await Promise.all(items.map(({ metadata }) => client.delete(type, { name: metadata?.name ?? "", namespace })));
+      const owned = items.filter(({ metadata }) => metadata?.ownerReferences?.some((owner) => owner.uid === uid));
+      await Promise.all(owned.map(({ metadata }) => client.delete(type, { name: metadata?.name ?? "", namespace })));
     }
   };
 
@@ -234,26 +246,69 @@ function isCopy({ metadata }: ResourceSlice): boolean {
 }
 
 /** Handles each object that there is, comes, changes or goes, until the signal. */
-export async function follow<T extends KubeObject>(
+export function follow<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
-  { changed, removed }: Record<"changed" | "removed", Handler<T>>,
+  handlers: Handlers<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const seen = new Map<string, T>();
-  for await (const objects of snapshots(client, type, {}, signal)) {
+  return new Follower(client, type, handlers).run(signal);
+}
+
+type Handlers<T extends KubeObject> = Record<"changed" | "removed", Handler<T>>;
+
+/** A kind of objects that is followed. */
+interface Followed {
+  /** How many states have been looked at, with the one that is being handled. */
+  readonly begun: number;
+  run(signal: AbortSignal): Promise<void>;
+  /** Whether all that the cluster has of the kind was handled. */
+  isUpToDate(): Promise<boolean>;
+}
+
+class Follower<T extends KubeObject> implements Followed {
+  begun = 0;
+  private ended = 0;
+  private readonly seen = new Map<string, T>();
+
+  constructor(
+    private readonly client: KubeClient,
+    private readonly type: ResourceType<T>,
+    private readonly handlers: Handlers<T>,
+  ) {}
+
+  async run(signal: AbortSignal): Promise<void> {
+    for await (const objects of snapshots(this.client, this.type, {}, signal)) {
+      this.begun += 1;
+      await this.handle(objects, signal);
+      this.ended += 1;
+    }
+  }
+
+  async isUpToDate(): Promise<boolean> {
+    const { items } = await this.client.list(this.type);
+    const present = new Set(items.map(({ metadata }) => metadata?.uid ?? ""));
+    const isHandled = [...this.seen.keys()].every((uid) => present.has(uid)) && items.every((one) => this.isSeen(one));
+    return isHandled && this.begun === this.ended;
+  }
+
+  private async handle(objects: T[], signal: AbortSignal): Promise<void> {
     const present = new Map(objects.map((object) => [object.metadata?.uid ?? "", object]));
-    for (const [uid, object] of seen) {
+    for (const [uid, object] of this.seen) {
       if (present.has(uid)) continue;
-      seen.delete(uid);
-      await unlessOvertaken(() => removed(object), signal);
+      this.seen.delete(uid);
+      await unlessOvertaken(() => this.handlers.removed(object), signal);
     }
     for (const [uid, object] of present) {
-      const { resourceVersion, deletionTimestamp } = object.metadata ?? {};
-      if (seen.get(uid)?.metadata?.resourceVersion === resourceVersion || deletionTimestamp !== undefined) continue;
-      seen.set(uid, object);
-      await unlessOvertaken(() => changed(object), signal);
+      if (this.isSeen(object)) continue;
+      this.seen.set(uid, object);
+      await unlessOvertaken(() => this.handlers.changed(object), signal);
     }
+  }
+
+  /** Objects that are being deleted are waited for only. */
+  private isSeen({ metadata: { uid = "", resourceVersion, deletionTimestamp } = {} }: T): boolean {
+    return deletionTimestamp !== undefined || this.seen.get(uid)?.metadata?.resourceVersion === resourceVersion;
   }
 }
 
@@ -267,14 +322,15 @@ async function unlessOvertaken(work: () => Promise<unknown>, signal: AbortSignal
   }
 }
 
-/** A server that is too busy to answer is asked again. */
-async function untilAnswered(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+/** A server that is too busy to answer, or away, is asked again. */
+export async function untilAnswered(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await work();
       return;
     } catch (error) {
       if (!isUnreachable(error)) throw error;
+      await delay(ASK_AGAIN_MS, signal);
     }
   }
 }
@@ -357,8 +413,21 @@ async function grantSlice(own: SimulatedCluster, peer: SimulatedCluster, slice: 
     };
     await own.client.apply(VirtualNodeResource, { metadata: node, spec }, MANAGER);
   }
+  await takeBackUnasked(own, peer, slice);
   const conditions = [condition("Authentication"), condition("Resources")];
   await setStatus(own.client, ResourceSliceResource, metadata, { conditions, resources: granted });
+}
+
+/** Of a slice that went, or gave its node up, while it was being granted: nobody else collects here what was made too late. */
+async function takeBackUnasked(
+  own: SimulatedCluster,
+  peer: SimulatedCluster,
+  { metadata: { name = "", namespace, annotations } }: ResourceSlice,
+): Promise<void> {
+  const now = await own.client.get(ResourceSliceResource, { name, namespace });
+  if (!now) await peer.client.delete(ResourceSliceResource, { name, namespace: tenantNamespaceName(own.id) });
+  if (asksForVirtualNode(annotations) && !asksForVirtualNode(now?.metadata.annotations))
+    await own.client.delete(VirtualNodeResource, { name, namespace });
 }
 
 /** Writes into the status of an object. */

@@ -1,4 +1,6 @@
 import path from "node:path";
+import { isDeleting, NamespaceResource } from "../../../../agent/runtime/index.js";
+import { until } from "../../../clusters/support/wait.js";
 import { startApiServer, type ApiServer } from "../../support/api-server.js";
 import { endNamespaces } from "./namespace-ends.js";
 import { simulateAgents, type SimulatedAgents } from "./simulated-agents.js";
@@ -11,6 +13,7 @@ export const WEST_AND_EAST: Record<Side, string> = { consumer: "west", provider:
 
 /** Signs what PeeringUsers ask for. */
 const SIGNING = "certificatesigningrequest-signing-controller";
+const REST_MS = 60_000;
 
 export interface SimulatedPairOptions {
   /** Default: their IDs. */
@@ -33,6 +36,11 @@ export interface SimulatedPair {
   clusters: Record<Side, { kubeconfig: string }>;
   /** KUBECONFIG with both clusters' contexts. */
   KUBECONFIG: string;
+  /**
+   * Waits until the agents have answered all that there is by now, and namespaces that are to end have ended: what agents write last is waited for by no
+   * resource, and they may still be about what somebody has changed and a resource has changed back.
+   */
+  rest(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -65,10 +73,17 @@ export async function startSimulatedPair(options: SimulatedPairOptions = {}): Pr
   if (options.namespacesEnd) ends = SIDES.map((side) => endNamespaces(servers[side].client, ended.signal));
   if (options.asContexts) process.env["KUBECONFIG"] = KUBECONFIG;
   const clusterOf = (side: Side) => ({ kubeconfig: servers[side].kubeconfigPath });
+  const namespaceEnds = async (side: Side): Promise<boolean> =>
+    (await servers[side].client.list(NamespaceResource)).items.some(isDeleting);
+  const rest = async (): Promise<true | undefined> => {
+    const isEnding = options.namespacesEnd && (await Promise.all(SIDES.map(namespaceEnds))).includes(true);
+    return (!isEnding && (await agents?.areAtRest())) || undefined;
+  };
   return {
     servers,
     clusters: { consumer: clusterOf("consumer"), provider: clusterOf("provider") },
     KUBECONFIG,
+    rest: async () => void (await until("the simulated agents' rest", REST_MS, rest)),
     stop,
   };
 }

@@ -101,8 +101,9 @@ export class EngineLab {
     await writeFile(path.join(this.folder, project, "Pulumi.yaml"), JSON.stringify(program));
   }
 
-  /** Every object of a peering in both clusters, with UID and version: equal where nothing has touched them. */
+  /** Every object of a peering in both clusters, with UID and version, once the agents have answered all: equal where nothing has touched them. */
   async objects(): Promise<Map<string, string>> {
+    await this.simulated.rest();
     const types = [...definedResources(), NamespaceResource, SecretResource] as ResourceType[];
     const found = new Map<string, string>();
     for (const side of SIDES) {
