@@ -385,7 +385,8 @@ describe("a consumer that tries to break out", function () {
       subjects: [{ apiGroup: RBAC, kind: "Group", name: "friends" }],
     });
     const friend = KubeClient.fromText(await b.server.kubeconfigFor("somebody", ["friends"]));
-    await friend.list(ResourceSliceResource, { namespace: tenant });
+    // The API server goes by a binding from the moment that its own watch has told it of it.
+    await until("the friend's rights", 20_000, () => friend.list(ResourceSliceResource, { namespace: tenant }));
     await expectForbidden(forgeries(friend), "admission webhook");
     await friend.create(NamespaceMapResource, map("b", copyLabels()));
     await friend.delete(NamespaceMapResource, { name: "b", namespace: tenant });

@@ -22,6 +22,7 @@ import {
   SecretResource,
   findCondition,
   isForbidden,
+  type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
@@ -165,6 +166,12 @@ describe("the control plane of two clusters", function () {
     await waitUntilGone(consumer.client, ForeignClusterResource, { name: provider.id });
   });
 
+  /** What goes with something else goes a moment later than that. */
+  async function none(client: KubeClient, type: ResourceType, namespace?: string): Promise<void> {
+    const options = { namespace, timeoutMs: 20_000, what: `no ${type.plural}` };
+    await waitFor(client, type, options, (objects) => objects.length === 0);
+  }
+
   async function theSliceIdentityWorks(): Promise<void> {
     const identityName = resourceSliceIdentityName(provider.id);
     const namespace = tenantNamespaceName(provider.id);
@@ -251,13 +258,13 @@ describe("the control plane of two clusters", function () {
     });
     await waitUntilGone(client, ForeignClusterResource, { name: consumer.id });
     await waitUntilGone(consumer.client, ForeignClusterResource, { name: provider.id });
-    expect((await client.list(CertificateSigningRequestResource)).items).to.have.length(0);
-    expect((await client.list(QuotaResource)).items).to.have.length(0);
-    expect((await client.list(RoleBindingResource, { namespace: onProvider })).items).to.have.length(0);
+    await none(client, CertificateSigningRequestResource);
+    await none(client, QuotaResource);
+    await none(client, RoleBindingResource, onProvider);
     for (const { client: either } of [consumer, provider]) {
-      expect((await either.list(RenewResource)).items).to.have.length(0);
-      expect((await either.list(ResourceSliceResource)).items).to.have.length(0);
-      expect((await either.list(IdentityResource)).items).to.have.length(0);
+      await none(either, RenewResource);
+      await none(either, ResourceSliceResource);
+      await none(either, IdentityResource);
     }
     expect(await consumer.client.get(ResourceSliceResource, sliceID(provider))).to.equal(undefined);
   }

@@ -14,6 +14,7 @@ import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
   authenticate,
+  bePatient,
   copyID,
   isAccepted,
   makeTenantNamespaces,
@@ -108,6 +109,8 @@ describe("a provider's API server that is away for a while", function () {
     relay.thaw();
     await waitForPeer(away, "Established");
     console.log(`      status after ${Date.now() - back} ms`);
+    // Watches of the API server that was away are asked for anew after up to 10 s, at either end.
+    for (const { client } of [consumer, away]) bePatient(client, 60_000);
     await waitForObject(
       consumer.client,
       ResourceSliceResource,

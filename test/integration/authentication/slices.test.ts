@@ -78,6 +78,8 @@ describe("slices of any class, and what is not acceptable", function () {
 
     it("a second time in a namespace, and in another cluster's", async () => {
       await provider.client.create(TenantResource, good);
+      // By then it has come to the webhooks, too, which judge by the controllers' own watch.
+      await waitForObject(provider.client, TenantResource, tenantID(), "acceptance", ({ status }) => status);
       await refused(
         provider.client.create(TenantResource, { ...good, metadata: { ...good.metadata, name: "second" } }),
         /has a Tenant already/,
@@ -167,10 +169,13 @@ describe("slices of any class, and what is not acceptable", function () {
       await source("second", isAccepted);
       await consumer.client.delete(ResourceSliceResource, { name: "special", namespace: here });
       await waitUntilGone(consumer.client, ResourceSliceResource, { name: "special", namespace: here });
-      const users = (await provider.client.list(QuotaResource, { namespace: there })).items.map(
-        ({ spec }) => spec.user,
-      );
-      expect(users.sort()).to.deep.equal(["second", "witness"].map((name) => sliceUserName(name, consumer.id)).sort());
+      // Quotas come and go a moment after their slices.
+      const users = ["second", "witness"].map((name) => sliceUserName(name, consumer.id)).sort();
+      const options = { namespace: there, timeoutMs: 20_000, what: `the Quotas of ${users.join(" and ")} alone` };
+      await waitFor(provider.client, QuotaResource, options, (quotas) => {
+        const present = quotas.map(({ spec }) => spec.user).sort();
+        return JSON.stringify(present) === JSON.stringify(users);
+      });
       const remaining = await source("second", () => true);
       expect(isAccepted(remaining) && remaining.status?.resources?.["cpu"]).to.equal("3");
     });

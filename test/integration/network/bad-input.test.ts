@@ -30,9 +30,10 @@ import {
   type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
+import { until } from "../../clusters/support/wait.js";
 import { waitFor } from "../../support/wait.js";
 import { ensureNamespace, installWebhooks } from "../offloading/harness.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 
 const TENANT = "liqo-tenant-b";
 const KEY = Buffer.alloc(32, 7).toString("base64");
@@ -46,7 +47,8 @@ describe("bad networking input on a real API server", function () {
   let webhooks: Webhooks;
   let startables: Startable[] = [];
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({ controllers: ["garbage-collector-controller"] });
     client = server.client;
     const logger = createLogger("test");
@@ -302,6 +304,9 @@ describe("bad networking input on a real API server", function () {
         const template = name === "broken" ? { metadata: { name: "{{ printf .Name }}" } } : { spec: { service: {} } };
         const metadata = { name, namespace: "liqo" };
         await client.apply(WgGatewayServerTemplateResource, { metadata, spec: { template } }, manager);
+        // Templates and gateways come to the controllers by two watches: a gateway that came first would have none.
+        const templates = informers.for(WgGatewayServerTemplateResource);
+        await until("the template at the controllers", 15_000, () => templates.find("liqo", name));
       }
       if (secret === "short" || secret === "twice") {
         const key = secret === "short" ? Buffer.alloc(31).toString("base64") : Buffer.from(KEY).toString("base64");

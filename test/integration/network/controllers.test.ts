@@ -44,10 +44,12 @@ import {
   SharedInformers,
   createLogger,
   findCondition,
+  type InformerOptions,
   type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { until } from "../../clusters/support/wait.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { installCrds } from "../support/install-crds.js";
 import { waitFor } from "../../support/wait.js";
 
@@ -88,7 +90,8 @@ describe("network controllers on a real API server", function () {
     await informers.stop();
   }
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({
       controllers: ["garbage-collector-controller"],
       flags: ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"],
@@ -134,6 +137,19 @@ describe("network controllers on a real API server", function () {
     await waitFor(client, type, { namespace, timeoutMs: COLLECTION_MS, what }, (objects) =>
       objects.every(({ metadata }) => metadata?.name !== name),
     );
+  }
+
+  /** Each kind comes to the controllers by a watch of its own, in no order among them: until theirs has brought what is looked for. */
+  async function known<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: string,
+    options: InformerOptions<T> = {},
+    check: (object: T) => boolean = () => true,
+  ): Promise<void> {
+    await until(`${type.kind} ${key} at the controllers`, 20_000, () => {
+      const object = informers.for(type, options).get(key);
+      return (object && check(object)) || undefined;
+    });
   }
 
   it("gives the installation's Networks their ranges", async () => {
@@ -367,6 +383,17 @@ describe("network controllers on a real API server", function () {
   });
 
   it("starts anew without changing anything", async () => {
+    // What former tests have deleted, and what was of it, goes a moment later; some of it when the garbage collector looks.
+    const deletedIPs = ["host", "first", "second", "later", "offloaded", "inside-1", "inside-2", "inside-3"];
+    await Promise.all([
+      ...deletedIPs.map((name) => gone(IPResource, name, "default")),
+      gone(NetworkResource, "small", "default"),
+      gone(IPResource, "c-unknown-source", TENANT),
+      gone(NetworkResource, "c-pod-10-200-0-0-16", TENANT),
+      gone(NetworkResource, "c-external-10-201-0-0-16", TENANT),
+      gone(WgGatewayServerResource, "lb", TENANT),
+      gone(DeploymentResource, "gw-lb", TENANT),
+    ]);
     const versions = async () => {
       const types: ResourceType[] = [NetworkResource, IPResource, ConfigurationResource, GatewayServerResource];
       types.push(
@@ -391,8 +418,9 @@ describe("network controllers on a real API server", function () {
   it("refuses a second gateway for the same cluster, and says so", async () => {
     const second = { ...GATEWAY, metadata: { ...GATEWAY.metadata, name: "second" } };
     await client.create(GatewayServerResource, second);
-    const find = (events: { reason?: string; message?: string }[]) =>
-      events.find(({ reason }) => reason === "GatewayNotMade");
+    // A gateway whose template came to the controllers later than it did has such an event, too.
+    const find = (events: { reason?: string; message?: string; involvedObject: { name?: string } }[]) =>
+      events.find(({ reason, involvedObject }) => reason === "GatewayNotMade" && involvedObject.name === "second");
     const event = await waitFor(client, EventResource, { namespace: TENANT, timeoutMs: 20_000, what: "event" }, find);
     expect(event.message).to.contain("cluster b is linked by GatewayServer liqo-tenant-b/b already");
     await client.delete(GatewayServerResource, { name: "second", namespace: TENANT });
@@ -464,6 +492,7 @@ describe("network controllers on a real API server", function () {
       spec: { nodeName, containers: [{ name: "fabric", image: "example/agent:1" }] },
     });
     await client.create(PodResource, fabric({ labels: { [Labels.appName]: "fabric" } }, "n2"));
+    await known(PodResource, `${NAMESPACE}/fabric-n2`, { labelSelector: `${Labels.appName}=fabric` });
     const rules = {
       table: { name: "t", rules: [{ dst: "192.0.2.0/24", routes: [{ dst: "192.0.2.0/24", dev: "lo" }] }] },
     };
@@ -481,9 +510,13 @@ describe("network controllers on a real API server", function () {
         const told = (status?.conditions ?? []).map(({ host }) => host).sort();
         return JSON.stringify(told) === JSON.stringify(wanted);
       });
+    const live = ["b", "fabric-n1", "fabric-n2"];
+    await known(RouteConfigurationResource, `${TENANT}/routes`, {}, ({ status }) =>
+      live.every((name) => status?.conditions?.some(({ host }) => host === name)),
+    );
     await client.delete(NodeResource, { name: "n2" });
     // The pod may still write: with it goes its word.
-    await hosts(["b", "fabric-n1", "fabric-n2"]);
+    await hosts(live);
     await client.delete(PodResource, { name: "fabric-n2", namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
     await hosts(["b", "fabric-n1"]);
     await client.delete(GatewayServerResource, { name: "b", namespace: TENANT });
@@ -542,7 +575,7 @@ describe("network controllers on a real API server", function () {
       await waitFor(
         client,
         type,
-        { namespace: TENANT, timeoutMs: 30_000, what: `no ${type.plural}` },
+        { namespace: TENANT, timeoutMs: COLLECTION_MS, what: `no ${type.plural}` },
         (objects) => objects.length === 0,
       );
     }

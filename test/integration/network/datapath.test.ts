@@ -10,7 +10,8 @@ import {
 } from "../../../agent/gateway/wireguard.js";
 import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import { NftablesTable } from "../../../agent/net/index.js";
-import { call, echoServer } from "./support/echo.js";
+import { until } from "../../clusters/support/wait.js";
+import { SILENCE_MS, call, echoServer } from "./support/echo.js";
 import { Namespace } from "./support/namespaces.js";
 import { TestNode, applyGateway, startGateway } from "./support/site.js";
 
@@ -202,8 +203,9 @@ describe("data path between two clusters with equal pod ranges", function () {
   });
 
   it("two nodes may use the same source port at the same time", async () => {
-    const script = `const s = require("node:net").connect({ host: "10.71.0.5", port: 8080, localPort: 40000 }, () => s.end("x"));
-      s.on("data", (d) => console.log(String(d))).on("error", (e) => console.log(e.code)); setTimeout(() => process.exit(0), 1500).unref();`;
+    // One that the kernel gives to nobody by itself.
+    const script = `const s = require("node:net").connect({ host: "10.71.0.5", port: 8080, localPort: 20000 }, () => s.end("x"));
+      s.on("data", (d) => console.log(String(d))).on("error", (e) => console.log(e.code)); setTimeout(() => process.exit(0), 20_000).unref();`;
     const answers = await Promise.all([a1, a2].map(({ namespace }) => namespace.run(process.execPath, ["-e", script])));
     expect(answers.map((text) => text.trim())).to.deep.equal(["10.69.0.0 x", "10.69.0.0 x"]);
   });
@@ -220,26 +222,31 @@ describe("data path between two clusters with equal pod ranges", function () {
     await send("10.244.77.7", "192.0.2.1");
     await send("169.254.18.2", "169.254.18.1");
     await gatewayA.sh("ip rule del priority 4; ip rule del priority 4; ip addr flush dev lo");
-    const counters = await table.counters();
-    expect(counters).to.deep.equal({
-      "foreign-source": 1,
-      "foreign-destination": 1,
-      "gateway-access": 1,
-      "handshake-requests": 0,
+    // On their way they pass two processes, which take their time.
+    await until("one packet of each", 20_000, async () => {
+      expect(await table.counters()).to.deep.equal({
+        "foreign-source": 1,
+        "foreign-destination": 1,
+        "gateway-access": 1,
+        "handshake-requests": 0,
+      });
+      return true;
     });
   });
 
   it("the peer reaches no node by its address among the pods', but for what is lent to it", async () => {
     const state = fabricState(1, 21, calledByB, GATEWAY_B);
     const [host] = b1.bridge.match(/\d+$/) ?? [];
-    const ask = (protocol: "tcp" | "udp") => call(podA2, protocol, `10.71.0.${host}`, 8080);
+    const ask = (protocol: "tcp" | "udp", patienceMs?: number) =>
+      call(podA2, protocol, `10.71.0.${host}`, 8080, 5, patienceMs);
     // A Service's port on the node leads to a pod, and is the node's all the same.
     await b1.namespace.sh(`nft add rule ip cni nodeport ip daddr ${b1.bridge} tcp dport 31001 dnat to 10.244.0.5:8080`);
-    expect(await Promise.all([ask("tcp"), ask("udp"), call(podA2, "tcp", `10.71.0.${host}`, 31_001)])).to.deep.equal([
-      "timeout",
-      "timeout",
-      "timeout",
-    ]);
+    const refused = [
+      ask("tcp", SILENCE_MS),
+      ask("udp", SILENCE_MS),
+      call(podA2, "tcp", `10.71.0.${host}`, 31_001, 5, SILENCE_MS),
+    ];
+    expect(await Promise.all(refused)).to.deep.equal(["timeout", "timeout", "timeout"]);
     const counters = await new NftablesTable(b1.namespace.run).counters();
     expect(counters["node-access"]).to.be.greaterThan(2);
     await applyFabric(b1.namespace, { ...state, lentTargets: [b1.bridge] });

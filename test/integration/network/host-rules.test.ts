@@ -16,8 +16,8 @@ import { tableNumber } from "../../../agent/host-rules/routing-plan.js";
 import { createLogger, type KubeClient, type ResourceType } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { waitFor } from "../../support/wait.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
-import { call, echoServer } from "./support/echo.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
+import { SILENCE_MS, call, echoServer } from "./support/echo.js";
 import { Namespace, connect } from "./support/namespaces.js";
 
 const NAMESPACE = "default";
@@ -44,6 +44,7 @@ describe("routes and firewall rules that users bring, on a host", function () {
   let rules: HostRules;
 
   before(async function () {
+    this.timeout(START_LIMIT_MS);
     if (process.getuid?.() !== 0) this.skip();
     server = await startApiServer();
     client = server.client;
@@ -205,7 +206,7 @@ describe("routes and firewall rules that users bring, on a host", function () {
     });
     await condition(FirewallConfigurationResource, "partner", applied);
     expect(await call(host, "tcp", "10.77.1.7", PORT)).to.equal("10.9.0.1 5");
-    expect(await call(host, "udp", "10.9.0.2", PORT)).to.equal("timeout");
+    expect(await call(host, "udp", "10.9.0.2", PORT, 5, SILENCE_MS)).to.equal("timeout");
     expect(await ruleset()).to.match(/counter packets [1-9]\d* bytes \d+ drop comment "no UDP"/);
   });
 

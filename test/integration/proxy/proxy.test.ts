@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { parse, stringify } from "yaml";
 import { ConnectProxy } from "../../../agent/proxy/connect-proxy.js";
 import { ConfigMapResource, KubeClient, createLogger } from "../../../agent/runtime/index.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 
 const logger = createLogger("test");
 logger.level = "silent";
@@ -20,7 +20,8 @@ describe("the API server's proxy", function () {
   let other: net.Server;
   let visits = 0;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({ crds: false });
     port = Number(new URL(server.url).port);
     proxy = new ConnectProxy({ apiServer: { host: "127.0.0.1", port } }, logger);

@@ -1,3 +1,4 @@
+import { mock } from "node:test";
 import { expect } from "chai";
 import { pino } from "pino";
 import { ConfigurationResource, IPResource, type IP } from "../../../agent/api/index.js";
@@ -103,6 +104,14 @@ describe("a loop that gathers part of what it goes by", () => {
   let occasions: Occasion[];
   let [wanted, gathered]: unknown[] = [];
   let isFailing: boolean;
+  /** By the monotonic clock: time passes when a test says so, not while a machine has other things to do. */
+  let now: number;
+
+  beforeEach(() => {
+    now = 0;
+    mock.timers.enable({ apis: ["setTimeout"] });
+    mock.method(performance, "now", () => now);
+  });
 
   function start(forMs: number): void {
     [wanted, gathered, occasions, isFailing] = ["a", 1, [], false];
@@ -115,7 +124,11 @@ describe("a loop that gathers part of what it goes by", () => {
     loop.start();
   }
 
-  afterEach(() => loop.stop());
+  afterEach(async () => {
+    await loop.stop();
+    mock.timers.reset();
+    mock.restoreAll();
+  });
 
   async function see(news: { wanted?: unknown; gathered?: unknown }): Promise<void> {
     wanted = news.wanted ?? wanted;
@@ -128,30 +141,29 @@ describe("a loop that gathers part of what it goes by", () => {
     for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** The loop's own deadline for what it gathers, not the test's, decides when this comes. */
-  async function passes(count: number): Promise<void> {
-    const deadline = Date.now() + 10_000;
-    while (occasions.length < count) {
-      if (Date.now() > deadline) throw new Error(`${occasions.length} passes within 10 s, not ${count}`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+  async function pass(milliseconds: number): Promise<void> {
+    now += milliseconds;
+    mock.timers.tick(milliseconds);
+    await turns();
   }
 
   it("makes one pass for all of it that comes soon after a pass", async () => {
     start(500);
     await turns();
     for (let count = 2; count < 12; count++) await see({ gathered: count });
+    await pass(499);
     expect(occasions).to.have.length(1);
-    await passes(2);
+    await pass(1);
+    expect(occasions).to.have.length(2);
     expect(occasions[1]).to.deep.equal({ isThorough: false });
     await see({ gathered: 11 });
     expect(occasions).to.have.length(2);
   });
 
   it("makes a pass at once for one that comes alone", async () => {
-    start(1);
+    start(500);
     await turns();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pass(500);
     await see({ gathered: 2 });
     expect(occasions).to.have.length(2);
   });
@@ -163,7 +175,7 @@ describe("a loop that gathers part of what it goes by", () => {
     expect(occasions).to.have.length(1);
     await see({ wanted: "b" });
     expect(occasions).to.deep.equal([{ isThorough: true }, { isThorough: false }]);
-    await new Promise((resolve) => setTimeout(resolve, 450));
+    await pass(450);
     expect(occasions).to.have.length(2);
   });
 

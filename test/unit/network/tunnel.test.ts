@@ -3,6 +3,7 @@ import dgram from "node:dgram";
 import { once } from "node:events";
 import { expect } from "chai";
 import { until } from "../../clusters/support/wait.js";
+import { freePorts } from "../../integration/support/programs.js";
 import type { Node, Pod, Service } from "kubernetes-types/core/v1";
 import { ConnectionCheck, type ConnectionResult } from "../../../agent/gateway/connection-check.js";
 import { EndpointChooser } from "../../../agent/gateway/endpoint-chooser.js";
@@ -78,18 +79,19 @@ describe("the connection check", () => {
 
   it("finds the peer at once", async () => {
     const results: ConnectionResult[] = [];
-    const port = 40_000 + (process.pid % 20_000);
+    const [port] = await freePorts(1);
     const check = new ConnectionCheck({
       remoteClusterID: "b",
       peerAddress: "127.0.0.1",
-      intervalMs: 100,
+      // Far longer than is waited for.
+      intervalMs: 60_000,
       lossThreshold: 5,
       port,
       onResult: (result) => results.push(result),
     });
     await check.listen();
     check.start();
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await until("a result", 10_000, () => results.length > 0 || undefined, 5);
     expect(results[0]).to.include({ connected: true });
     check.close();
   });
@@ -100,17 +102,17 @@ describe("a connection check whose clock is set back", () => {
 
   it("goes on hearing the peer", async () => {
     const results: ConnectionResult[] = [];
-    const port = 40_000 + ((process.pid + 2) % 20_000);
-    const options = { remoteClusterID: "b", peerAddress: "127.0.0.1", intervalMs: 100, lossThreshold: 10, port };
+    const [port] = await freePorts(1);
+    const options = { remoteClusterID: "b", peerAddress: "127.0.0.1", intervalMs: 100, lossThreshold: 30, port };
     const check = new ConnectionCheck({ ...options, onResult: (result) => results.push(result) });
     await check.listen();
     try {
       check.start();
-      await until("an answer", 2_000, () => Promise.resolve(results.length > 0 || undefined));
+      await until("an answer", 10_000, () => Promise.resolve(results.length > 0 || undefined));
       mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });
       const heard = results.length;
       // Longer than it takes to be given up.
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await new Promise((resolve) => setTimeout(resolve, 3_500));
       expect(results.length).to.be.above(heard + 2);
       expect(results.filter(({ connected }) => !connected)).to.deep.equal([]);
     } finally {
@@ -121,7 +123,7 @@ describe("a connection check whose clock is set back", () => {
 
 describe("the answer to a connection check", () => {
   it("goes to whoever asks, from whatever port, for whatever cluster; other messages are passed over", async () => {
-    const port = 40_000 + ((process.pid + 1) % 20_000);
+    const [port] = await freePorts(1);
     const options = { remoteClusterID: "b", peerAddress: "127.0.0.1", intervalMs: 2_000, lossThreshold: 5, port };
     const check = new ConnectionCheck({ ...options, onResult: () => undefined });
     await check.listen();

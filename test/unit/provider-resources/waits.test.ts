@@ -113,11 +113,11 @@ describe("waiting", () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 20);
     const started = Date.now();
-    const cancelled = await waitFor(progress(5_000, controller.signal), request(clusterOf(["a"]), "b")).catch(
+    const cancelled = await waitFor(progress(60_000, controller.signal), request(clusterOf(["a"]), "b")).catch(
       (e: unknown) => e,
     );
     expect(String(cancelled)).to.contain("cancelled while waiting for the value");
-    expect(Date.now() - started).to.be.lessThan(500);
+    expect(Date.now() - started).to.be.lessThan(5_000);
   });
 
   it("throws what no retry can mend", async () => {

@@ -14,6 +14,7 @@ import {
   type StoredResource,
 } from "../../../provider/framework/index.js";
 import { SECRET, SIGNATURE_KEY, UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
+import { until } from "../../clusters/support/wait.js";
 import { Methods, partialFailure, startFakeEngine, toStruct, type FakeEngine } from "./fake-engine.js";
 
 const URN = "urn:pulumi:dev::p::liqo:index:Thing::it";
@@ -343,7 +344,8 @@ describe("the plugin's gRPC service", () => {
   for (const behave of ["hang", "stubborn"]) {
     it(`ends within a second of Cancel, state kept (${behave})`, async () => {
       const pending = failureOf(create({ behave }));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      const isWaiting = () => engine.lines.some(({ message }) => message === "waiting for the other side");
+      await until("what is to be cancelled", 20_000, () => isWaiting() || undefined);
       const start = Date.now();
       await engine.call(Methods.cancel, new empty.Empty());
       const error = await pending;

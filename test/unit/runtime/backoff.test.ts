@@ -30,6 +30,6 @@ describe("runtime: Backoff", () => {
     const waiting = delay(60_000, abort.signal);
     abort.abort();
     await waiting;
-    expect(Date.now() - started).to.be.lessThan(1_000);
+    expect(Date.now() - started).to.be.lessThan(10_000);
   });
 });

@@ -13,15 +13,18 @@ import {
   objectPath,
 } from "../../../agent/runtime/index.js";
 
+const SYNC_MS = 20_000;
+
 /** A server whose handler the test decides, and a client of it. */
 async function withServer(
   handler: http.RequestListener,
   test: (client: KubeClient, url: string) => Promise<void>,
+  timeoutMs?: number,
 ): Promise<void> {
   const server = http.createServer(handler).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = KubeClient.fromText(kubeconfig(url), { cluster: "lab", timeoutMs: 300 });
+  const client = KubeClient.fromText(kubeconfig(url), { cluster: "lab", timeoutMs });
   try {
     await test(client, url);
   } finally {
@@ -91,6 +94,7 @@ describe("runtime: KubeClient", () => {
         expect(error.message).to.contain("lab").and.to.contain(url).and.to.contain("0.3 s");
         expect(error.message).to.not.contain("t0ken-value");
       },
+      300,
     );
   });
 
@@ -219,7 +223,7 @@ describe("runtime: Informer", () => {
           });
         });
         informer.start();
-        await informer.waitForSync(2_000);
+        await informer.waitForSync(SYNC_MS);
         await vanished;
         expect(events).to.include.members(["added a", "added b", "added c", "deleted a"]);
         expect(informer.list().map((n) => n.metadata?.name)).to.have.members(["b", "c"]);
@@ -251,7 +255,7 @@ describe("runtime: Informer", () => {
           const informer = new Informer(client, NodeResource, { fieldSelector: "spec.x=y" });
           const added: boolean[] = [];
           informer.onEvent(() => added.push(informer.hasSynced));
-          await informer.start().waitForSync(2_000);
+          await informer.start().waitForSync(SYNC_MS);
           expect(informer.list().map(({ metadata }) => metadata?.name)).to.deep.equal(["a", "b", "c"]);
           expect(informer.list().some(({ metadata }) => metadata?.managedFields)).to.equal(false);
           expect(added).to.deep.equal([false, false, false]);
@@ -274,7 +278,7 @@ describe("runtime: Informer", () => {
       },
       async (client) => {
         const informer = new Informer(client, NodeResource).start();
-        await informer.waitForSync(2_000);
+        await informer.waitForSync(SYNC_MS);
         informer.observe({ metadata: { name: "n", uid: "u", resourceVersion: "8", labels: { old: "yes" } } });
         expect(informer.get("n")?.metadata?.labels).to.equal(undefined);
         informer.observe({ metadata: { name: "n", uid: "u", resourceVersion: "11", labels: { fresh: "yes" } } });

@@ -36,9 +36,9 @@ describe("runtime: WorkQueue", () => {
     const queue = new WorkQueue();
     const started = Date.now();
     queue.addAfter("a", 20);
-    queue.addAfter("a", 5_000);
+    queue.addAfter("a", 60_000);
     expect(await queue.take()).to.equal("a");
-    expect(Date.now() - started).to.be.lessThan(1_000);
+    expect(Date.now() - started).to.be.lessThan(10_000);
     queue.close();
   });
 

@@ -19,7 +19,7 @@ const event = (name: string, type: "Normal" | "Warning", resourceVersion = "1"):
 });
 
 /** A reflector whose provider has these events, and what it has written for the consumer. */
-function reflector(events: Event[], isBusy: () => boolean) {
+function reflector(events: Event[], isBusy: () => boolean, patienceMs = PATIENCE_MS) {
   const written: string[] = [];
   const write = (_type: unknown, { message = "" }: Event): Promise<Event> => {
     written.push(message);
@@ -47,7 +47,7 @@ function reflector(events: Event[], isBusy: () => boolean) {
     config: { homeClusterId: "consumer", foreignClusterId: "provider" },
   } as unknown as VirtualNodeContext;
   const pod = { metadata: { name: "web", namespace: PAIR.local, uid: "u" } };
-  const options = { workers: 1, isBusy, patienceMs: PATIENCE_MS };
+  const options = { workers: 1, isBusy, patienceMs };
   const told = new EventReflector(context, () => pod, options);
   told.start();
   const activity = told.open(PAIR);
@@ -77,7 +77,7 @@ describe("events of the provider", () => {
 
   it("that have waited are told as soon as it is quiet", async () => {
     let isBusy = true;
-    const patient = reflector([event("a", "Normal")], () => isBusy);
+    const patient = reflector([event("a", "Normal")], () => isBusy, { warning: 60_000, normal: 60_000 });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(patient.written).to.deep.equal([]);
     isBusy = false;

@@ -90,11 +90,11 @@ export function gatewayController<G extends Gateway, W extends Workload>(
   controller.watch(informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR }), ({ metadata }) =>
     gateways.inNamespace(metadata?.namespace ?? "").map(keyOf),
   );
-  // The other one of two gateways for one remote cluster may now take its place.
+  // The other one of two gateways for one remote cluster may now take its place: one that ends does not count any more.
   for (const type of [SERVER.gateway, CLIENT.gateway]) {
     controller.watch(informers.for(type), (other, event) => {
       const isOfPeer = (gateway: G): boolean => remoteClusterOf(gateway) === remoteClusterOf(other);
-      return event.type === "deleted" ? gateways.list().filter(isOfPeer).map(keyOf) : [];
+      return event.type === "deleted" || isDeleting(other) ? gateways.list().filter(isOfPeer).map(keyOf) : [];
     });
   }
   return controller;

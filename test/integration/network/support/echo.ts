@@ -15,9 +15,9 @@ net.createServer({ allowHalfOpen: true }, (s) => {
 });`;
 
 const CLIENT = `
-const [protocol, host, port, size] = process.argv.slice(1);
+const [protocol, host, port, size, patience] = process.argv.slice(1);
 const text = "x".repeat(Number(size));
-const fail = setTimeout(() => { console.log("timeout"); process.exit(0); }, 3000);
+const fail = setTimeout(() => { console.log("timeout"); process.exit(0); }, Number(patience));
 const done = (t) => { clearTimeout(fail); console.log(t); process.exit(0); };
 if (protocol === "tcp") {
   const s = require("node:net").connect(Number(port), host, () => s.end(text));
@@ -32,6 +32,11 @@ if (protocol === "tcp") {
   send();
 }`;
 
+/** For an answer that is to come, however much else the machine has to do. */
+const PATIENCE_MS = 15_000;
+/** For one that is not to come. */
+export const SILENCE_MS = 3_000;
+
 export async function echoServer(namespace: Namespace, port: number): Promise<void> {
   const child = namespace.start(process.execPath, ["-e", SERVER, String(port)]);
   await Promise.race([
@@ -40,13 +45,15 @@ export async function echoServer(namespace: Namespace, port: number): Promise<vo
   ]);
 }
 
-/** The address that the server saw and how many bytes came back, such as "10.0.0.1 5"; "timeout" after 3 s. */
+/** The address that the server saw and how many bytes came back, such as "10.0.0.1 5"; "timeout" when nothing has for so long. */
 export async function call(
   namespace: Namespace,
   protocol: "tcp" | "udp",
   host: string,
   port: number,
   size = 5,
+  patienceMs = PATIENCE_MS,
 ): Promise<string> {
-  return (await namespace.run(process.execPath, ["-e", CLIENT, protocol, host, String(port), String(size)])).trim();
+  const args = [protocol, host, port, size, patienceMs].map(String);
+  return (await namespace.run(process.execPath, ["-e", CLIENT, ...args])).trim();
 }
