@@ -21,7 +21,7 @@ import { ConfigurationDefinition } from "../../../agent/api/networking-configura
 import { CustomResourceDefinitionResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
 import { ensureTool } from "../../clusters/components/ensure.js";
 import { run } from "../../clusters/support/exec.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 
 const namespace = "default";
 const fieldManager = "test";
@@ -30,7 +30,8 @@ describe("custom resources on a real API server", function () {
   this.timeout(120_000);
   let server: ApiServer;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer();
   });
   after(() => server?.stop());

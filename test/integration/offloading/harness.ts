@@ -4,7 +4,7 @@ import { parseControllerArguments } from "../../../agent/controller/arguments.js
 import type { ControllerContext } from "../../../agent/controller/context.js";
 import { setupOffloading } from "../../../agent/controller/offloading/index.js";
 import { startWebhooks } from "../../../agent/controller/webhooks/index.js";
-import { Names } from "../../../agent/api/index.js";
+import { ForeignClusterResource, Labels, NamespaceOffloadingResource, Names } from "../../../agent/api/index.js";
 import { CONTROLLER_PROCESS_RULES } from "../../../agent/install/rbac/controller.js";
 import {
   OFFLOADING_CONTROLLER_RULES,
@@ -121,6 +121,25 @@ export async function installWebhooks(client: KubeClient, port: number): Promise
       client.get(ValidatingWebhookConfigurationResource, { name: "liqo-webhook" }),
     ]);
     return present.every((one) => one?.webhooks?.every(({ clientConfig }) => clientConfig.caBundle));
+  });
+  await webhooksInForce(client);
+}
+
+/** An API server begins to ask its webhooks, and to trust them, some time after it has stored that. All of one configuration come into force together. */
+async function webhooksInForce(client: KubeClient): Promise<void> {
+  const name = "probe";
+  const dryRun = { dryRun: true };
+  await eventually("an answer of the mutating webhooks", async () => {
+    const probe = ForeignClusterResource.build({ metadata: { name }, spec: { clusterID: name } });
+    const { metadata } = await client.create(ForeignClusterResource, probe, dryRun);
+    return metadata.labels?.[Labels.remoteClusterID] === name;
+  });
+  await eventually("an answer of the validating webhooks", async () => {
+    const probe = NamespaceOffloadingResource.build({ metadata: { name, namespace: "default" }, spec: {} });
+    const refused = (error: Error): string => error.message;
+    const answer = await client.create(NamespaceOffloadingResource, probe, dryRun).then(() => "", refused);
+    if (answer.includes("must be named")) return true;
+    throw new Error(answer || "not refused");
   });
 }
 

@@ -27,7 +27,8 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { DRAIN_DEADLINE_MS } from "../../../agent/controller/offloading/virtual-node/drain-condition.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { median } from "../../bench/result.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { remoteVolume } from "../support/remote-volume.js";
 import { ensureNamespace, eventually, gone, startController, tenantLabels, type RunningController } from "./harness.js";
 
@@ -52,13 +53,14 @@ describe("offloading controllers against a real API server", function () {
   let controller: RunningController;
   let client: KubeClient;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({ controllers: ["namespace-controller"] });
     client = server.client;
     await ensureNamespace(client, TO_PROVIDER, tenantLabels("provider"));
     await ensureNamespace(client, FROM_CONSUMER, tenantLabels("consumer"));
-    await ensureNamespace(client, "app");
-    controller = await startController(server, "consumer");
+    for (const name of ["app", "liqo"]) await ensureNamespace(client, name);
+    // Before the controller, which could else learn of it after the first virtual node, by another watch.
     await client.create(
       NetworkResource,
       NetworkResource.build({
@@ -66,6 +68,7 @@ describe("offloading controllers against a real API server", function () {
         spec: { cidr: "10.200.0.0/16" },
       }),
     );
+    controller = await startController(server, "consumer");
   });
 
   after(async () => {
@@ -129,10 +132,13 @@ describe("offloading controllers against a real API server", function () {
     const virtualNode = await client.get(VirtualNodeResource, VIRTUAL_NODE);
     expect(virtualNode?.spec.resourceQuota?.hard).to.deep.equal({ cpu: "4", memory: "8Gi", gpu: "1" });
     expect(virtualNode?.spec.labels).to.deep.equal({ zone: "z1", "liqo.io/remote-cluster-id": "provider" });
+    // Asked for at the same time as the Deployment.
     const account = { ...VIRTUAL_NODE, name: "vk-provider" };
-    expect(await client.get(ServiceAccountResource, account)).not.to.equal(undefined);
-    const binding = await client.get(ClusterRoleBindingResource, { name: "liqo-node-provider" });
-    expect(binding?.subjects?.[0]).to.include({ kind: "ServiceAccount", ...account });
+    await eventually("the account", () => client.get(ServiceAccountResource, account));
+    const binding = await eventually("the binding", () =>
+      client.get(ClusterRoleBindingResource, { name: "liqo-node-provider" }),
+    );
+    expect(binding.subjects?.[0]).to.include({ kind: "ServiceAccount", ...account });
     await eventually("conditions", async () => {
       const conditions = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.status?.conditions;
       return findCondition(conditions, "Node")?.status === "Creating";
@@ -142,13 +148,17 @@ describe("offloading controllers against a real API server", function () {
   it("follows the granted amounts at once, without touching the process", async () => {
     const slice = await client.get(ResourceSliceResource, VIRTUAL_NODE);
     const before = await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER });
-    const started = Date.now();
-    await grant(slice as ResourceSlice, { cpu: "6", gpu: null });
-    await eventually("the new amounts", async () => {
-      const hard = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.spec.resourceQuota?.hard;
-      return hard?.["cpu"] === "6" && hard["gpu"] === undefined;
-    });
-    expect(Date.now() - started).to.be.below(1_000);
+    const delays: number[] = [];
+    for (const cpu of ["6", "7", "8"]) {
+      const started = Date.now();
+      await grant(slice as ResourceSlice, { cpu, gpu: null });
+      await eventually("the new amounts", async () => {
+        const hard = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.spec.resourceQuota?.hard;
+        return hard?.["cpu"] === cpu && hard["gpu"] === undefined;
+      });
+      delays.push(Date.now() - started);
+    }
+    expect(median(delays)).to.be.below(1_000);
     const after = await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER });
     expect(after?.metadata?.generation).to.equal(before?.metadata?.generation);
   });
@@ -309,12 +319,10 @@ describe("offloading controllers against a real API server", function () {
     await client.create(NodeResource, {
       metadata: { name: "second", labels: { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "provider" } },
     });
-    const nodeStatus = async () =>
-      findCondition((await client.get(VirtualNodeResource, id))?.status?.conditions, "Node")?.status;
-    await eventually("the Node in the conditions", async () => (await nodeStatus()) === "Running");
+    await nodeIs("Running", id);
     await client.mergePatch(VirtualNodeResource, id, { spec: { createNode: false } });
     await gone(client, NodeResource, { name: "second" });
-    await eventually("condition None", async () => (await nodeStatus()) === "None");
+    await nodeIs("None", id);
     await client.delete(VirtualNodeResource, id);
     await gone(client, VirtualNodeResource, id);
     expect((await client.get(NamespaceMapResource, VIRTUAL_NODE))?.metadata.deletionTimestamp).to.equal(undefined);
@@ -327,10 +335,7 @@ describe("offloading controllers against a real API server", function () {
     await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
     const labels = { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "lost" };
     await client.create(NodeResource, { metadata: { name: "abandoned", labels } });
-    await eventually("the Node in the conditions", async () => {
-      const conditions = (await client.get(VirtualNodeResource, id))?.status?.conditions;
-      return findCondition(conditions, "Node")?.status === "Running";
-    });
+    await nodeIs("Running", id);
     const pod = podOn("abandoned", "job");
     const finalizers = ["batch.kubernetes.io/job-tracking"];
     await client.create(PodResource, { ...pod, metadata: { ...pod.metadata, finalizers } });
@@ -358,6 +363,8 @@ describe("offloading controllers against a real API server", function () {
     await client.create(NodeResource, {
       metadata: { name: "late", labels: { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "provider" } },
     });
+    // There is nothing to drain for a controller that does not know the Node yet.
+    await nodeIs("Running", id);
     const pod = await client.create(
       PodResource,
       podOn("late", "held", { terminationGracePeriodSeconds: GRACE_SECONDS }),
@@ -365,11 +372,10 @@ describe("offloading controllers against a real API server", function () {
     const endBudget = await guardWithBudget(pod);
     await client.delete(VirtualNodeResource, id);
     await blockedEviction(id, "app/held");
-    const conditions = (await client.get(VirtualNodeResource, id))?.status?.conditions ?? [];
     const begun = new Date(Date.now() - DRAIN_DEADLINE_MS).toISOString();
-    const status = { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: begun })) };
-    await client.mergePatch(VirtualNodeResource, id, { status }, { subresource: "status" });
     const deleted = await eventually("the deletion", async () => {
+      // A pass of the controller that has begun before may write the former time once more.
+      await beganToDrain(id, begun);
       const held = await client.get(PodResource, idOf(pod));
       return held?.metadata?.deletionTimestamp ? held : undefined;
     });
@@ -446,6 +452,21 @@ describe("offloading controllers against a real API server", function () {
       spec: { maxUnavailable: 0, selector: { matchLabels: { "liqo.io/shadowPod": "true" } } },
     });
     return () => client.delete(PodDisruptionBudgetResource, budget);
+  }
+
+  async function nodeIs(status: string, virtualNode: { name: string; namespace: string }): Promise<void> {
+    await eventually(`the Node ${status} in the conditions of ${virtualNode.name}`, async () => {
+      const { conditions } = (await client.get(VirtualNodeResource, virtualNode))?.status ?? {};
+      return findCondition(conditions, "Node")?.status === status;
+    });
+  }
+
+  /** Sets back since when the conditions of a virtual node are as they are. */
+  async function beganToDrain(virtualNode: { name: string; namespace: string }, at: string): Promise<void> {
+    const { conditions = [] } = (await client.get(VirtualNodeResource, virtualNode))?.status ?? {};
+    if (conditions.every(({ lastTransitionTime }) => lastTransitionTime === at)) return;
+    const status = { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: at })) };
+    await client.mergePatch(VirtualNodeResource, virtualNode, { status }, { subresource: "status" });
   }
 
   async function blockedEviction(virtualNode: { name: string; namespace: string }, pod: string): Promise<void> {

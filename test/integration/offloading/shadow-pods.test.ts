@@ -17,8 +17,9 @@ import {
   objectPath,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
+import { median } from "../../bench/result.js";
 import { until } from "../../clusters/support/wait.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
 
 const NAMESPACE = "app-consumer";
@@ -32,7 +33,8 @@ describe("shadow resources against a real API server", function () {
   let controller: RunningController;
   let client: KubeClient;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer();
     client = server.client;
     controller = await startController(server, "provider");
@@ -70,6 +72,9 @@ describe("shadow resources against a real API server", function () {
   }
 
   const id = (name: string) => ({ name, namespace: NAMESPACE });
+  /** Those that the controller knows. */
+  const podsInCache = () =>
+    controller.context.informers.for(PodResource, { labelSelector: "liqo.io/managed-by=shadowpod" });
 
   it("makes a Pod at once, with the API server's address as it is known here", async () => {
     const hostAliases = [
@@ -88,9 +93,8 @@ describe("shadow resources against a real API server", function () {
   });
 
   it("makes each of many Pods within 50 ms of its ShadowPod, at the median", async () => {
-    const informer = controller.context.informers.for(PodResource, { labelSelector: "liqo.io/managed-by=shadowpod" });
     const made = new Map<string, number>();
-    informer.onEvent(({ object }) => {
+    podsInCache().onEvent(({ object }) => {
       const name = object.metadata?.name ?? "";
       if (!made.has(name)) made.set(name, Date.now());
     });
@@ -101,8 +105,7 @@ describe("shadow resources against a real API server", function () {
       const at = await eventually("the Pod", () => Promise.resolve(made.get(`fast-${i}`)));
       delays.push(at - stored);
     }
-    delays.sort((a, b) => a - b);
-    expect(delays[7]).to.be.below(50);
+    expect(median(delays)).to.be.below(50);
   });
 
   it("follows labels and annotations, removing only what came from the ShadowPod", async () => {
@@ -212,9 +215,10 @@ describe("shadow resources against a real API server", function () {
           .map((one) => one.metadata.name ?? ""),
       };
     };
-    const { running, waiting } = await eventually("three that wait", async () => {
+    // The first to wait may do so for the Quota itself, which comes by another watch, and who waits may tell it before the others run.
+    const { running, waiting } = await eventually("two that run and three that wait", async () => {
       const now = await look();
-      return now.waiting.length === 3 ? now : undefined;
+      return now.running.length === 2 && now.waiting.length === 3 ? now : undefined;
     });
     expect([...running, ...waiting].sort()).to.deep.equal(names);
     const tells = (name: string, text: string): Promise<unknown> =>
@@ -307,6 +311,7 @@ describe("shadow resources against a real API server", function () {
       async () => (await client.get(ShadowPodResource, id("web")))?.status?.phase === "Succeeded",
     );
     await client.delete(PodResource, id("web"), { gracePeriodSeconds: 0 });
+    await eventually("its end in the cache", () => Promise.resolve(!podsInCache().get(`${NAMESPACE}/web`)));
     // Another one is made after it in the same queue: if this one were made again, it would be there by then.
     await client.create(ShadowPodResource, shadowPod("after"));
     await eventually("the later Pod", () => client.get(PodResource, id("after")));
@@ -351,12 +356,10 @@ describe("shadow resources against a real API server", function () {
         { subresource: "status" },
       );
     await setReady("True");
-    const { informers } = controller.context;
-    const nodes = informers.for(NodeResource);
+    const nodes = controller.context.informers.for(NodeResource);
     await eventually("the node Ready in the cache", () =>
       Promise.resolve(nodes.get("dead")?.status?.conditions?.length),
     );
-    const pods = informers.for(PodResource, { labelSelector: "liqo.io/managed-by=shadowpod" });
     const stateful = shadowPod("set-0");
     Object.assign(stateful.metadata.labels ?? {}, { "statefulset.kubernetes.io/pod-name": "set-0" });
     await client.create(ShadowPodResource, shadowPod("plain"));
@@ -370,7 +373,7 @@ describe("shadow resources against a real API server", function () {
       await client.request("POST", objectPath(PodResource, id(name), "binding"), { body });
       // An API server begins a deletion with what its own cache holds, and ends a pod at once that has no node there.
       const key = `${NAMESPACE}/${name}`;
-      await eventually("the pod's node in the caches", () => Promise.resolve(pods.get(key)?.spec?.nodeName));
+      await eventually("the pod's node in the caches", () => Promise.resolve(podsInCache().get(key)?.spec?.nodeName));
       await client.delete(PodResource, id(name));
     }
     const present = (name: string) => client.get(PodResource, id(name));

@@ -9,7 +9,7 @@ import {
   StorageClassResource,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
-import { startApiServer, type ApiServer } from "../support/api-server.js";
+import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
 
 const NAMESPACE = "shop";
@@ -72,7 +72,8 @@ describe("claims with their data in the own cluster", function () {
   const volumeOf = async ({ spec }: PersistentVolumeClaim): Promise<PersistentVolume> =>
     (await client.get(PersistentVolumeResource, { name: spec?.volumeName ?? "" }))!;
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     server = await startApiServer({
       name: "consumer",
       controllers: [
@@ -105,6 +106,10 @@ describe("claims with their data in the own cluster", function () {
     expect(message).to.contain("has no default storage class: name one as realStorageClass");
     await eventually("no node chosen", async () => !(await claimOf("data"))?.metadata?.annotations?.[SELECTED_NODE]);
     await storageClass("disks", "disks.example.com", { "storageclass.kubernetes.io/is-default-class": "true" });
+    // Claims come by another watch: the next one would be given back, too.
+    await eventually("the class in the cache", () =>
+      Promise.resolve(controller.context.informers.for(StorageClassResource).get("disks")),
+    );
   });
 
   it("have a real claim of the default class behind them, for the chosen node, and its volume by another name", async () => {

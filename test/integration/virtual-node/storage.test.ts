@@ -11,6 +11,7 @@ import {
   type KubeClient,
 } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, startHarness, type Harness } from "./harness.js";
 
 const SECONDS = 10_000;
@@ -77,8 +78,14 @@ describe("claims with their data at the provider", function () {
     );
   const offer = (...storageClasses: object[]): Promise<unknown> =>
     consumer.mergePatch(VirtualNodeResource, { name: NODE, namespace: TENANT }, { spec: { storageClasses } });
+  const label = (value: string): Promise<true> =>
+    until(`label ${value}`, SECONDS, async () => {
+      const node = await consumer.get(NodeResource, { name: NODE });
+      return node?.metadata?.labels?.[Labels.storageAvailable] === value ? true : undefined;
+    });
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     harness = await startHarness({
       consumerControllers: ["persistentvolume-binder-controller", "ephemeral-volume-controller", PROTECTION],
       providerControllers: [PROTECTION],
@@ -107,11 +114,6 @@ describe("claims with their data at the provider", function () {
   after(() => harness?.stop());
 
   it("the Node says that it has storage as soon as the provider offers a class", async () => {
-    const label = (value: string): Promise<true> =>
-      until(`label ${value}`, SECONDS, async () => {
-        const node = await consumer.get(NodeResource, { name: NODE });
-        return node?.metadata?.labels?.[Labels.storageAvailable] === value ? true : undefined;
-      });
     await label("true");
     await offer();
     await label("false");
@@ -167,6 +169,12 @@ describe("claims with their data at the provider", function () {
   it("that the provider does not let grow stay as they are, with its reason", async () => {
     await provider.mergePatch(StorageClassResource, { name: "fast" }, { allowVolumeExpansion: false });
     const patch = { spec: { resources: { requests: { storage: "5Gi" } } } };
+    await until("the class's rule in force", SECONDS, () =>
+      provider.mergePatch(PersistentVolumeClaimResource, remote("data"), patch, { dryRun: true }).then(
+        () => undefined,
+        () => true,
+      ),
+    );
     await consumer.mergePatch(PersistentVolumeClaimResource, local("data"), patch);
     expect(await eventOf("data", "FailedReflection")).to.contain("only dynamically provisioned pvc can be resized");
     const claim = await consumer.get(PersistentVolumeClaimResource, local("data"));
@@ -175,6 +183,8 @@ describe("claims with their data at the provider", function () {
 
   it("are given back to the scheduler when the provider has no storage", async () => {
     await offer();
+    // Claims come by another watch.
+    await label("false");
     await makeClaim("nowhere");
     await select("nowhere");
     expect(await eventOf("nowhere", "ReschedulingRequired")).to.contain("provider offers no storage class");
@@ -183,6 +193,7 @@ describe("claims with their data at the provider", function () {
     });
     expect(await provider.get(PersistentVolumeClaimResource, remote("nowhere"))).to.equal(undefined);
     await offer({ storageClassName: "fast" });
+    await label("true");
   });
 
   it("that ask for what cannot be carried are refused with the field's name", async () => {
@@ -271,6 +282,9 @@ describe("claims with their data at the provider", function () {
 
   it("deleted at the provider are made anew, and it is told that the data has gone", async () => {
     const before = await claimWhere(provider, remote("last"), "the claim");
+    // Its room comes back once the virtual node knows that the claim is bound: of one that is not, no data can have gone.
+    await bindRemotely(provider, remote("last"), "2Gi");
+    await claimWhere(consumer, local("last"), "2Gi here", ({ status }) => status?.capacity?.["storage"] === "2Gi");
     await provider.delete(PersistentVolumeClaimResource, remote("last"));
     await claimWhere(
       provider,

@@ -32,7 +32,9 @@ import {
 } from "../../../agent/runtime/index.js";
 import type { ControllerContext, Startable } from "../../../agent/controller/context.js";
 import { setupServingCertificateApprover } from "../../../agent/virtual-node/serving-certificate/approver.js";
+import { median } from "../../bench/result.js";
 import { until } from "../../clusters/support/wait.js";
+import { START_LIMIT_MS } from "../support/api-server.js";
 import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, quietLogger, startHarness, type Harness } from "./harness.js";
 
 const SECONDS = 10_000;
@@ -41,6 +43,8 @@ const CROWD_MS = 25_000;
 const START = "2026-01-01T00:00:00Z";
 /** A lease is renewed each ten seconds, at the latest after twenty, and is good for forty. */
 const HEARTBEAT_MS = 30_000;
+/** What follows at once does so on two busy cores within this, at the median; alone it is a few milliseconds. */
+const AT_ONCE_MS = 1_000;
 /** What has failed for a while is tried again after some seconds only. */
 const RETRIED_MS = 40_000;
 
@@ -148,7 +152,8 @@ describe("virtual node between two API servers", function () {
     ],
   });
 
-  before(async () => {
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
     harness = await startHarness();
     consumer = harness.consumer.client;
     provider = harness.provider.client;
@@ -177,18 +182,22 @@ describe("virtual node between two API servers", function () {
       { name: NODE },
       { spec: { unschedulable: true }, metadata: { labels: { mine: "yes" } } },
     );
-    const hard = { cpu: "6", pods: null, "example.com/gpu": "1" };
-    const started = Date.now();
-    const patch = { spec: { resourceQuota: { hard }, labels: { "liqo.io/provider": null, zone: "b" } } };
-    await consumer.mergePatch(VirtualNodeResource, { name: NODE, namespace: TENANT }, patch);
-    const changed = await appears(
-      consumer,
-      NodeResource,
-      { name: NODE },
-      ({ status }) => status?.allocatable?.["cpu"] === "6",
-    );
-    expect(Date.now() - started).to.be.lessThan(1_000);
-    expect(changed.status?.capacity).to.deep.equal({ cpu: "6", memory: "8Gi", "example.com/gpu": "1" });
+    const delays: number[] = [];
+    for (const cpu of ["5", "7", "6"]) {
+      const hard = { cpu, pods: null, "example.com/gpu": "1" };
+      const started = Date.now();
+      const patch = { spec: { resourceQuota: { hard }, labels: { "liqo.io/provider": null, zone: "b" } } };
+      await consumer.mergePatch(VirtualNodeResource, { name: NODE, namespace: TENANT }, patch);
+      const changed = await appears(
+        consumer,
+        NodeResource,
+        { name: NODE },
+        ({ status }) => status?.allocatable?.["cpu"] === cpu,
+      );
+      delays.push(Date.now() - started);
+      expect(changed.status?.capacity).to.deep.equal({ cpu, memory: "8Gi", "example.com/gpu": "1" });
+    }
+    expect(median(delays)).to.be.lessThan(AT_ONCE_MS);
     const relabelled = await appears(
       consumer,
       NodeResource,
@@ -300,12 +309,23 @@ describe("virtual node between two API servers", function () {
     const changed = Date.now();
     await runRemotely("web", running());
     const pod = await appears(consumer, PodResource, local("web"), ({ status }) => status?.phase === "Running");
-    const copied = Date.now() - changed;
+    const delays = { created: [created], copied: [Date.now() - changed] };
     expect(pod.status).to.include({ podIP: "10.71.0.9", hostIP: "127.0.0.1", qosClass: "BestEffort" });
     expect(pod.status?.containerStatuses?.[0]?.ready).to.equal(true);
-    // On two busy cores; alone it is a few milliseconds.
-    expect(created).to.be.lessThan(1_000);
-    expect(copied).to.be.lessThan(1_000);
+
+    for (const name of ["fast-0", "fast-1"]) {
+      const begun = Date.now();
+      await createPod(name, withToken);
+      await appears(provider, ShadowPodResource, remote(name));
+      const offloaded = Date.now();
+      await runRemotely(name, running());
+      await appears(consumer, PodResource, local(name), ({ status }) => status?.phase === "Running");
+      delays.created.push(offloaded - begun);
+      delays.copied.push(Date.now() - offloaded);
+      await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
+    }
+    expect(median(delays.created)).to.be.lessThan(AT_ONCE_MS);
+    expect(median(delays.copied)).to.be.lessThan(AT_ONCE_MS);
   });
 
   it("tells of a crowd the last step of each pod's start in the end, and at once that one runs", async () => {
@@ -737,7 +757,10 @@ describe("virtual node between two API servers", function () {
         { addresses: ["192.168.7.7"], conditions: ready },
       ],
     });
-    const first = await appears(provider, ShadowEndpointSliceResource, remote("web-abc"));
+    // The slice may be known before its node, which comes by another watch: an endpoint on none that is known is left out.
+    const first = await appears(provider, ShadowEndpointSliceResource, remote("web-abc"), ({ spec }) =>
+      Boolean(spec.template?.endpoints?.length),
+    );
     const template = first.spec.template;
     expect(template?.endpoints).to.deep.equal([
       {

@@ -347,6 +347,10 @@ describe("webhooks called by a real API server", function () {
       const id = { name: "a", namespace: "app-consumer" };
       expect(await refusal(client.mergePatch(ShadowPodResource, id, patch))).to.contain("creator name");
       expect(await client.delete(ShadowPodResource, id)).to.equal(true);
+      // It counts until the webhook's watch has told of its end.
+      await eventually("the whole quota free again", () =>
+        tenantClient.create(ShadowPodResource, shadowPod("whole", "1"), { dryRun: true }),
+      );
     });
 
     it("of a burst get no more than the quota", async () => {

@@ -166,7 +166,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
 
   /** True once no pod is left on the Node. */
   async function drain(virtualNode: VirtualNode, node: Node): Promise<boolean> {
-    await cordon(client, node);
+    await unlessGone(cordon(client, node));
     const deadline = drainDeadline(virtualNode);
     const isOverdue = Date.now() >= deadline.getTime();
     // A drain does not wait for a cluster that nothing is known of any more.
