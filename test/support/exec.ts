@@ -4,6 +4,8 @@ export interface ExecOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   input?: string;
+  /** The program never hears that its input has ended. */
+  keepsInputOpen?: boolean;
   /** Milliseconds; the program is killed after them and the call fails. Default 60000. */
   timeoutMs?: number;
   /** Each line of output as it comes, for progress. */
@@ -52,6 +54,6 @@ export function exec(program: string, args: readonly string[], options: ExecOpti
       reject(new Error(`${program} ${args.slice(0, 6).join(" ")}: ${why}\n${last}`));
     });
     child.stdin.on("error", () => undefined);
-    child.stdin.end(options.input);
+    if (!options.keepsInputOpen) child.stdin.end(options.input);
   });
 }

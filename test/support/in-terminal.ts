@@ -28,7 +28,8 @@ export async function inTerminal(
   const script = `${sized(sizes.first)}; (${resize}) < /dev/tty & exec ${command}`;
   try {
     const args = ["--quiet", "--flush", "--return", "--command", script, record];
-    return (await exec("script", args, { timeoutMs: 30_000 })).stdout;
+    // Its end would be typed, and read as a NUL once the terminal is raw.
+    return (await exec("script", args, { timeoutMs: 30_000, keepsInputOpen: true })).stdout;
   } finally {
     rmSync(folder, { recursive: true });
   }
