@@ -51,9 +51,10 @@ function textThat(isRight: (value: string) => boolean, what: string) {
   });
 }
 
-/** The name of any object in Kubernetes. */
 const SUBDOMAIN =
   'not a name: at most 253 lower-case letters, digits, "-" and ".", beginning and ending with a letter or digit';
+
+/** The name of any object in Kubernetes. */
 export const objectName = textThat(isDnsSubdomain, SUBDOMAIN);
 
 /** Likewise, or empty for none. */

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
 import { Labels, NetworkResource, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
@@ -21,10 +20,9 @@ import { installInputs } from "../../../provider/resources/agent/install-inputs.
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { VERSION } from "../../../provider/version.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
-import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
-import { endNamespaces } from "./support/namespace-ends.js";
+import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
+import { startInstallableServer } from "./support/installable-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
-import { simulateInstallation } from "./support/simulated-installation.js";
 
 type Properties = Record<string, unknown>;
 
@@ -108,20 +106,14 @@ describe("every input property of an Agent", function () {
   let client: KubeClient;
   let plugin: Plugin;
   let kept: Kept;
-  const ended = new AbortController();
-  setMaxListeners(0, ended.signal);
-  let simulated: Promise<unknown>[] = [];
 
   before(async function () {
     this.timeout(START_LIMIT_MS);
-    server = await startApiServer({ name: "one", controllers: ["garbage-collector-controller"] });
+    server = await startInstallableServer("one");
     ({ client } = server);
-    simulated = [simulateInstallation(client, ended.signal), endNamespaces(client, ended.signal)];
     plugin = await Plugin.start({ kubeconfig: server.kubeconfigPath });
   });
   after(async () => {
-    ended.abort();
-    await Promise.allSettled(simulated);
     await plugin?.stop();
     await server?.stop();
   });

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { expect } from "chai";
 import { agentManifests } from "../../../agent/install/index.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
@@ -11,10 +10,9 @@ import {
 } from "../../../agent/runtime/index.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
-import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
-import { endNamespaces } from "./support/namespace-ends.js";
+import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
+import { startInstallableServer } from "./support/installable-server.js";
 import { Plugin, type Kept } from "./support/plugin.js";
-import { simulateInstallation } from "./support/simulated-installation.js";
 
 const RANGES = { podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
 /** Without a network, whose ranges an import could tell. */
@@ -30,20 +28,14 @@ describe("an Agent without a network", function () {
   let client: KubeClient;
   let plugin: Plugin;
   let kept: Kept;
-  const ended = new AbortController();
-  setMaxListeners(0, ended.signal);
-  let simulated: Promise<unknown>[] = [];
 
   before(async function () {
     this.timeout(START_LIMIT_MS);
-    server = await startApiServer({ name: "one", controllers: ["garbage-collector-controller"] });
+    server = await startInstallableServer("one");
     ({ client } = server);
-    simulated = [simulateInstallation(client, ended.signal), endNamespaces(client, ended.signal)];
     plugin = await Plugin.start({ kubeconfig: server.kubeconfigPath });
   });
   after(async () => {
-    ended.abort();
-    await Promise.allSettled(simulated);
     await plugin?.stop();
     await server?.stop();
   });

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import {
@@ -16,11 +15,9 @@ import {
 } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import type { PulumiStack } from "../../support/pulumi.js";
-import { endNamespaces } from "../provider-resources/support/namespace-ends.js";
-import { simulateInstallation } from "../provider-resources/support/simulated-installation.js";
+import { startInstallableServer } from "../provider-resources/support/installable-server.js";
 import { SIDES } from "../provider-resources/support/simulated-pair.js";
 import { identityOfSlice, identitySecret } from "../provider-resources/support/slice-identity.js";
-import { startApiServer } from "../support/api-server.js";
 import { EngineLab, urnOf, type Declared } from "./support/engine-lab.js";
 
 const TENANT = { name: "consumer", namespace: "liqo-tenant-consumer" };
@@ -161,12 +158,8 @@ describe("resource options", function () {
   });
 
   it("--replace of an Agent: nothing is uninstalled, which is said", async () => {
-    // A workload goes by the collector's hand.
-    const server = await startApiServer({ name: "lone", controllers: ["garbage-collector-controller"] });
+    const server = await startInstallableServer("lone");
     const { client, kubeconfigPath: kubeconfig } = server;
-    const ended = new AbortController();
-    setMaxListeners(0, ended.signal);
-    const simulated = [simulateInstallation(client, ended.signal), endNamespaces(client, ended.signal)];
     const workloads = async () =>
       (await client.list(DeploymentResource)).items.map(({ metadata }) => `${metadata?.name} ${metadata?.uid}`);
     try {
@@ -182,8 +175,6 @@ describe("resource options", function () {
       await stack.destroy();
       expect(await workloads()).to.deep.equal([]);
     } finally {
-      ended.abort();
-      await Promise.allSettled(simulated);
       await server.stop();
     }
   });

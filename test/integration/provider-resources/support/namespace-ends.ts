@@ -21,8 +21,7 @@ export async function endNamespaces(client: KubeClient, signal: AbortSignal): Pr
   const types: ResourceType[] = [...CONTENT, ...definedResources()].filter(({ namespaced }) => namespaced);
   for await (const namespaces of snapshots(client, NamespaceResource, {}, signal)) {
     for (const namespace of namespaces) {
-      if (namespace.metadata?.deletionTimestamp === undefined) continue;
-      await untilAnswered(() => end(client, namespace, types), signal);
+      if (isDeleting(namespace)) await untilAnswered(() => end(client, namespace, types), signal);
     }
   }
 }
