@@ -390,6 +390,18 @@ describe("offloading controllers against a real API server", function () {
     await endBudget();
   });
 
+  it("takes the NamespaceMap along with the last virtual nodes of a cluster, though they end at once", async () => {
+    const twins = ["twin-1", "twin-2", "twin-3", "twin-4"].map((name) => ({ name, namespace: TO_PROVIDER }));
+    const map = { name: "twin", namespace: TO_PROVIDER };
+    const spec = { clusterID: "twin", kubeconfigSecretRef: { name: "k" }, createNode: false };
+    for (const id of twins) await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
+    await eventually("the NamespaceMap", () => client.get(NamespaceMapResource, map));
+    for (const id of twins) await nodeIs("None", id);
+    await Promise.all(twins.map((id) => client.delete(VirtualNodeResource, id)));
+    for (const id of twins) await gone(client, VirtualNodeResource, id);
+    await gone(client, NamespaceMapResource, map);
+  });
+
   it("drains a deleted virtual node, then removes process, Node and map, in this order", async () => {
     const offloaded = { metadata: { name: "offloaded", namespace: "app" } };
     const endBudget = await guardWithBudget(offloaded);

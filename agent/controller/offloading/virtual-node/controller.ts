@@ -68,6 +68,8 @@ export function virtualNodeController(context: ControllerContext): Controller {
   const nodes = virtualClusterNodes(context);
   const pods = offloadedPods(context);
   const events = context.recorder("virtualnode-controller");
+  /** UIDs of those that need their NamespaceMap no more. Of several that end at once one must find that it is the last. */
+  const finished = new Set<string | undefined>();
 
   async function reconcile(key: string): Promise<ReconcileResult | void> {
     const virtualNode = virtualNodes.get(key);
@@ -207,9 +209,10 @@ export function virtualNodeController(context: ControllerContext): Controller {
   /** The map serves all virtual nodes of its cluster: the last one takes it along. */
   async function deleteNamespaceMap(virtualNode: VirtualNode): Promise<void> {
     const { clusterID = "" } = virtualNode.spec;
+    finished.add(virtualNode.metadata.uid);
     const others = virtualNodes
       .list()
-      .some((other) => other.spec.clusterID === clusterID && other.metadata.uid !== virtualNode.metadata.uid);
+      .some((other) => other.spec.clusterID === clusterID && !finished.has(other.metadata.uid));
     const map = maps.find(virtualNode.metadata.namespace ?? "", clusterID);
     if (others || !map || map.metadata.labels?.[Labels.remoteID] !== clusterID) return;
     await client.delete(NamespaceMapResource, nameOf(map), { uid: map.metadata.uid });
@@ -262,7 +265,10 @@ export function virtualNodeController(context: ControllerContext): Controller {
       .filter(({ spec }) => spec.clusterID === clusterID)
       .map(keyOf);
   return new Controller({ name: "virtual-node", reconcile, logger, workers: 4 })
-    .watch(virtualNodes)
+    .watch(virtualNodes, (virtualNode, { type }) => {
+      if (type === "deleted") finished.delete(virtualNode.metadata.uid);
+      return [keyOf(virtualNode)];
+    })
     .watch(deployments, ({ metadata }) => byName(metadata?.labels?.[Labels.virtualNode]))
     .watch(processes, ({ metadata }, { type }) =>
       type === "deleted" ? byName(metadata?.labels?.[Labels.virtualNode]) : [],
