@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { onInterruption } from "./support/interruption.js";
 
 /**
  * The test command. Without arguments: formatter, linter, types, generated files, then unit, integration and end-to-end tests.
@@ -178,7 +179,7 @@ function readCounts(file: string): { counts: Counts; ended: boolean } {
 /** For everything together, in minutes. */
 const LIMIT_OF_ALL = 58;
 const startedAt = Date.now();
-/** After Ctrl-C no further part is begun. */
+/** After that no further part is begun. */
 let interrupted = false;
 
 /**
@@ -198,18 +199,19 @@ function run(command: string[], env: NodeJS.ProcessEnv, limit: number, output?: 
       endGroup(child.pid, "SIGTERM");
       setTimeout(() => endGroup(child.pid, "SIGKILL"), 10_000).unref();
     }, minutes * 60_000);
-    const onInterrupt = (): void => {
+    const noMore = onInterruption((isAgain) => {
       interrupted = true;
-      endGroup(child.pid, "SIGINT");
-    };
-    process.once("SIGINT", onInterrupt);
+      if (!isAgain) console.log("\ninterrupted: what runs is taken down");
+      endGroup(child.pid, isAgain ? "SIGKILL" : "SIGINT");
+    });
     child.on("close", (code) => {
       clearTimeout(timer);
-      process.removeListener("SIGINT", onInterrupt);
+      noMore();
       resolve(code ?? 1);
     });
     child.on("error", (error) => {
       clearTimeout(timer);
+      noMore();
       console.log(`${program}: ${error.message}`);
       resolve(1);
     });

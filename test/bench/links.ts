@@ -24,13 +24,13 @@ import { timed } from "./pulumi-commands.js";
 import { atMost, figure, type Result } from "./result.js";
 import { PingResponder, SimulatedPeer } from "./simulated-peer.js";
 
-const CLUSTER = { name: "bench-links", podCIDR: "10.244.0.0/16", serviceCIDR: "10.96.0.0/16" };
+export const LINKS_CLUSTER = { name: "bench-links", podCIDR: "10.244.0.0/16", serviceCIDR: "10.96.0.0/16" };
 /** How many links there are after each step; LINKS="8,16,24" for a smaller machine. */
 const STEPS = (process.env["LINKS"] ?? "10,25,50").split(",").map(Number);
 /** Growth is linear: the last link costs no more than the first ones did, but for the noise of measuring. */
 const LINEAR = 1.25;
 /** All peers have the ranges that the cluster has itself, as clusters often do: each is moved out of the way. */
-const PEER_RANGES = { pod: [CLUSTER.podCIDR], external: ["10.70.0.0/16"] };
+const PEER_RANGES = { pod: [LINKS_CLUSTER.podCIDR], external: ["10.70.0.0/16"] };
 const FIRST_NODE_PORT = 31_000;
 /** Of peers on the clusters' bridge, beyond those of nodes. */
 const FIRST_ADDRESS = 200;
@@ -87,21 +87,21 @@ export async function benchLinks(): Promise<Result[]> {
   const peers: SimulatedPeer[] = [];
   const responder = new PingResponder();
   try {
-    const lab = await prepareLab([CLUSTER]);
+    const lab = await prepareLab([LINKS_CLUSTER]);
     const [hub] = lab.clusters as [LabCluster];
     if (hub.cluster.backend !== "local") {
       console.log("links: left out, the pods of this cluster are not processes of this machine");
       return [];
     }
-    const ranges = { podCIDRs: [CLUSTER.podCIDR], serviceCIDR: CLUSTER.serviceCIDR };
-    await installAgent(hub, { clusterId: CLUSTER.name, image: lab.agentImage, ...ranges });
+    const ranges = { podCIDRs: [LINKS_CLUSTER.podCIDR], serviceCIDR: LINKS_CLUSTER.serviceCIDR };
+    await installAgent(hub, { clusterId: LINKS_CLUSTER.name, image: lab.agentImage, ...ranges });
     await smallTemplate(hub);
     const links = await makePeers(hub, responder, peers);
     return await grow(hub, links);
   } finally {
     await Promise.all(peers.map((peer) => peer.remove()));
     responder.close();
-    await downClusters([CLUSTER.name]);
+    await downClusters([LINKS_CLUSTER.name]);
   }
 }
 
@@ -222,7 +222,7 @@ async function smallTemplate({ client }: LabCluster): Promise<void> {
   const stock = await client.get(WgGatewayServerTemplateResource, { name: Names.gatewayServerTemplate, namespace });
   const spec = structuredClone(stock?.spec) as { template: { spec: { deployment: Deployment } } } | undefined;
   const [container] = spec?.template.spec.deployment.spec?.template.spec?.containers ?? [];
-  if (!container) throw new Error(`cluster ${CLUSTER.name}: no stock template of gateways`);
+  if (!container) throw new Error(`cluster ${LINKS_CLUSTER.name}: no stock template of gateways`);
   container.resources = { requests: { cpu: "5m", memory: "16Mi" } };
   await client.apply(WgGatewayServerTemplateResource, { metadata: { name: SMALL, namespace }, spec: spec }, BY);
 }

@@ -4,13 +4,14 @@ import path from "node:path";
 import { Labels } from "../../agent/api/index.js";
 import { NamespaceResource, messageOf } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
+import { whenInterrupted } from "../support/interruption.js";
 import { REPOSITORY, prepareLab, type LabCluster } from "../support/lab.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { benchClusters } from "./clusters.js";
 import { benchFootprint } from "./footprint.js";
-import { benchLinks } from "./links.js";
+import { LINKS_CLUSTER, benchLinks } from "./links.js";
 import { benchMemory } from "./memory.js";
 import { benchNetwork } from "./network.js";
 import { benchPeerings } from "./peerings.js";
@@ -122,6 +123,8 @@ async function settled(clusters: readonly LabCluster[]): Promise<void> {
   );
 }
 
+const CLUSTERS = [CONSUMER, PROVIDER, LINKS_CLUSTER].map(({ name }) => name);
+whenInterrupted("the clusters are taken down", () => downClusters(CLUSTERS));
 main(process.argv.slice(2)).then(
   () => process.exit(0),
   (error: unknown) => {

@@ -1,11 +1,17 @@
 import { rmSync } from "node:fs";
 import { NamespaceResource, messageOf } from "../../agent/runtime/index.js";
 import { downClusters, listClusters, pulumiFolder } from "../clusters/index.js";
+import type { ExecOptions } from "../support/exec.js";
+import { whenInterrupted } from "../support/interruption.js";
 import { openCluster, prepareLab, type LabCluster } from "../support/lab.js";
 import { deployWeb } from "../support/workload.js";
 import { showPeering, showTraffic } from "./checks.js";
 import { DEMO_CLUSTERS, NAMESPACE, STATE_FOLDER, demoStack, type Demo } from "./environment.js";
 import { Steps } from "./steps.js";
+
+const interruption = new AbortController();
+/** What Pulumi does now. Told to end, it saves what there is and frees the stack. */
+let pulumiRuns: Promise<unknown> = Promise.resolve();
 
 /** `npm run demo`: two real clusters, a real `pulumi up`, pods offloaded, traffic both ways; each check's outcome is printed. */
 async function up(): Promise<void> {
@@ -21,10 +27,9 @@ async function up(): Promise<void> {
   });
   await steps.run("pulumi stack init (state in a local folder)", async () => {
     await demo.stack.init();
+    await demo.stack.cancel();
   });
-  await steps.run("pulumi up", async () => {
-    await demo.stack.up({ onLine: (line) => steps.note(line) });
-  });
+  await runPulumi(steps, "pulumi up", (options) => demo.stack.up(options));
   const outputs = await demo.stack.outputs();
   steps.note(JSON.stringify(outputs, null, 2));
 
@@ -49,10 +54,12 @@ async function down(): Promise<void> {
   if (consumer && provider) {
     const sides = [await openCluster(consumer), await openCluster(provider)] as const;
     const stack = demoStack({ pulumiBin: await pulumiFolder(), agentImage: "" }, ...sides);
-    await steps.run("pulumi destroy", async () => {
+    await runPulumi(steps, "pulumi destroy", async (options) => {
       await stack.pulumi(["stack", "select", "--create", "demo"]);
       await stack.cancel();
-      await stack.destroy({ onLine: (line) => steps.note(line) });
+      // Of what a killed CLI was making only another run of it learns what there is.
+      if (await stack.hasPendingOperations()) await stack.up(options);
+      await stack.destroy(options);
       await stack.remove();
     });
   }
@@ -61,15 +68,30 @@ async function down(): Promise<void> {
   steps.table();
 }
 
+async function runPulumi(
+  steps: Steps,
+  name: string,
+  command: (options: ExecOptions) => Promise<unknown>,
+): Promise<void> {
+  pulumiRuns = command({ onLine: (line) => steps.note(line), interruption: interruption.signal });
+  await steps.run(name, () => pulumiRuns);
+}
+
 const commands: Record<string, () => Promise<void>> = { up, down };
 const command = commands[process.argv[2] ?? "up"];
 if (!command) {
   console.error("usage: demo.ts up|down");
   process.exit(2);
 }
+whenInterrupted("`npm run demo` goes on from here, `npm run demo:down` takes it away", async () => {
+  interruption.abort();
+  // Its failure has been told with its step.
+  await pulumiRuns.catch(() => undefined);
+});
 command().then(
   () => process.exit(0),
   (error: unknown) => {
+    if (interruption.signal.aborted) return;
     console.error(`\n${messageOf(error)}`);
     process.exit(1);
   },

@@ -4,6 +4,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
+import { whenInterrupted } from "../support/interruption.js";
 import { prepareLab, type LabCluster } from "../support/lab.js";
 import { writeProgram } from "../support/program.js";
 import { offload, peerings } from "./environment.js";
@@ -23,6 +24,11 @@ async function main(): Promise<void> {
   const { minutes, seed } = readArguments();
   console.log(`soak of ${minutes} minutes, seed ${seed}`);
   const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-soak-"));
+  const tidy = async (): Promise<void> => {
+    if (process.env["KEEP_CLUSTERS"] === undefined) await downClusters([CONSUMER.name, PROVIDER.name]);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  whenInterrupted("the clusters are taken down", tidy);
   try {
     const lab = await prepareLab([CONSUMER, PROVIDER]);
     const [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
@@ -42,8 +48,7 @@ async function main(): Promise<void> {
     });
     if (!report(result)) process.exitCode = 1;
   } finally {
-    if (process.env["KEEP_CLUSTERS"] === undefined) await downClusters([CONSUMER.name, PROVIDER.name]);
-    rmSync(folder, { recursive: true, force: true });
+    await tidy();
   }
 }
 

@@ -13,6 +13,8 @@ export interface ExecOptions {
   /** Resolve instead of throwing when the program fails. */
   allowFailure?: boolean;
   signal?: AbortSignal;
+  /** Tells the program to end, as Ctrl-C would; it is waited for. A terminal's own Ctrl-C does not reach it then: many take a second one to mean at once. */
+  interruption?: AbortSignal;
 }
 
 export interface ExecResult {
@@ -25,7 +27,10 @@ export interface ExecResult {
 export function exec(program: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
   const timeoutMs = options.timeoutMs ?? 60_000;
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: options.cwd, env: options.env, signal: options.signal, stdio: "pipe" });
+    const { cwd, env, signal, interruption } = options;
+    const child = spawn(program, args, { cwd, env, signal, stdio: "pipe", detached: interruption !== undefined });
+    const interrupt = (): void => void child.kill("SIGINT");
+    interruption?.addEventListener("abort", interrupt);
     const output = { stdout: "", stderr: "" };
     let timedOut = false;
     const timer = setTimeout(() => {
@@ -47,6 +52,7 @@ export function exec(program: string, args: readonly string[], options: ExecOpti
     });
     child.on("close", (code) => {
       clearTimeout(timer);
+      interruption?.removeEventListener("abort", interrupt);
       const result = { ...output, code: code ?? -1 };
       if (code === 0 || (options.allowFailure && !timedOut)) return resolve(result);
       const why = timedOut ? `did not end within ${timeoutMs / 1000} s` : `exit code ${code}`;

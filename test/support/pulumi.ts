@@ -93,6 +93,12 @@ export class PulumiStack {
     return (await this.pulumi(["stack", "export", ...this.stackArgs()])).stdout;
   }
 
+  /** Whether the CLI was killed while it changed something, of which the state does not know how it ended. */
+  async hasPendingOperations(): Promise<boolean> {
+    const { deployment } = JSON.parse(await this.exportState()) as { deployment: { pending_operations?: unknown[] } };
+    return (deployment.pending_operations ?? []).length > 0;
+  }
+
   /** The command line and surroundings for tests that must start, signal and kill the CLI themselves. */
   command(args: readonly string[]): { program: string; args: string[]; env: NodeJS.ProcessEnv; cwd: string } {
     return {
