@@ -5,6 +5,8 @@ import type { Properties } from "./values.js";
 
 export interface DetailedChange extends Change {
   replace: boolean;
+  /** Whose values the engine is to show: of outputs there are only the old ones yet. */
+  of: "inputs" | "outputs";
 }
 
 export interface Difference {
@@ -20,12 +22,12 @@ export function diffResource(
   const adjusted = definition.diff?.(request) ?? {};
   const ignored = paths([...(adjusted.ignore ?? []), ...request.ignoreChanges]);
   const replacing = paths([...(definition.replaceOn ?? []), ...(adjusted.replace ?? [])]);
-  const changes = compareProperties(definition.inputs, request.oldInputs, request.inputs)
+  const changes: DetailedChange[] = compareProperties(definition.inputs, request.oldInputs, request.inputs)
     .filter(({ path }) => !matches(path, ignored))
-    .map((change) => ({ ...change, replace: matches(change.path, replacing) }));
+    .map((change) => ({ ...change, replace: matches(change.path, replacing), of: "inputs" }));
   for (const path of paths(adjusted.update ?? [])) {
     if (changes.some((change) => formatPath(change.path) === formatPath(path))) continue;
-    changes.push({ path, kind: "update", replace: matches(path, replacing) });
+    changes.push({ path, kind: "update", replace: matches(path, replacing), of: "outputs" });
   }
   return { changes, deleteBeforeReplace: definition.deleteBeforeReplace ?? true };
 }

@@ -166,7 +166,7 @@ export class ProviderService {
     const changes = compareProperties(providerConfig, olds, decode(request.getNews()).value);
     return Promise.resolve(
       diffResponse(
-        changes.map((change) => ({ ...change, replace: false })),
+        changes.map((change) => ({ ...change, replace: false, of: "inputs" })),
         false,
       ),
     );
@@ -406,10 +406,10 @@ function diffResponse(changes: DetailedChange[], deleteBeforeReplace: boolean): 
   const { DIFF_SOME, DIFF_NONE } = proto.DiffResponse.DiffChanges;
   response.setChanges(changes.length > 0 ? DIFF_SOME : DIFF_NONE);
   response.setHasdetaileddiff(true);
-  for (const { path, kind, replace } of changes) {
+  for (const { path, kind, replace, of } of changes) {
     const detail = new proto.PropertyDiff();
     detail.setKind(KINDS[kind][replace ? 1 : 0]);
-    detail.setInputdiff(true);
+    detail.setInputdiff(of === "inputs");
     response.getDetaileddiffMap().set(formatPath(path), detail);
   }
   const topLevel = (some: DetailedChange[]) => [...new Set(some.map(({ path }) => String(path[0])))];

@@ -37,15 +37,27 @@ export async function inspectVirtualNode(
       tenantNamespace: namespace,
       ...(node ? { nodeName: id.name } : {}),
       drift: [
-        ...(inputs ? deviationsOf(virtualNode, manifestOf(observed, namespace, consumer.agentNamespace, inputs)) : []),
+        ...(inputs ? deviationsOf(virtualNode, expected(virtualNode, observed, namespace, consumer, inputs)) : []),
         ...(observed.createNode && !isReady ? ["the node is missing or not ready"] : []),
       ],
     },
   };
 }
 
-function manifestOf(observed: VirtualNodeInputs, namespace: string, agentNamespace: string, inputs: VirtualNodeInputs) {
-  return addObjectMetadata(virtualNodeManifest(observed, namespace, agentNamespace), inputs);
+/** What is to be there. The default options need not be named, as a ResourceSlice's own virtual node does not name them. */
+function expected(
+  { spec: live }: VirtualNode,
+  observed: VirtualNodeInputs,
+  namespace: string,
+  { agentNamespace }: Peer,
+  inputs: VirtualNodeInputs,
+) {
+  const { metadata, spec } = virtualNodeManifest(observed, namespace, agentNamespace);
+  const namesNone = live.vkOptionsTemplateRef?.name === undefined && inputs.vkOptionsTemplateName === undefined;
+  return addObjectMetadata(
+    { metadata, spec: { ...spec, ...(namesNone ? { vkOptionsTemplateRef: undefined } : {}) } },
+    inputs,
+  );
 }
 
 function observedInputs(

@@ -16,6 +16,7 @@ import {
   PublicKeyResource,
   ResourceSliceResource,
   TenantResource,
+  VirtualNodeResource,
 } from "../../../agent/api/index.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { NamespaceResource, SecretResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
@@ -40,6 +41,7 @@ const SUBJECTS = {
   NetworkLink: { side: "provider", type: GatewayServerResource },
   Authentication: { side: "provider", type: TenantResource },
   ResourceSlice: { side: "consumer", type: ResourceSliceResource },
+  VirtualNode: { side: "consumer", type: VirtualNodeResource },
   NamespaceOffloading: { side: "consumer", type: NamespaceOffloadingResource },
 } as const;
 
@@ -92,12 +94,20 @@ describe("peerings made by others", function () {
     expect(await plugin.diff(refreshed!, inputs), type).to.deep.equal({});
   }
 
+  /** What the simulated slice's virtual node names; nobody logs in with it. */
+  function makeIdentity(namespace: string): Promise<KubeObject> {
+    const metadata = { name: "kubeconfig-resourceslice-provider", namespace };
+    return consumer.client.apply(SecretResource, { metadata, stringData: { kubeconfig: "{}" } }, MANAGER);
+  }
+
   it("by Liqo's command line", async () => {
     await peerLikeLiqoctl(consumer, provider);
     await simulated.rest();
     await takesOver("NetworkLink", `${PAIR}@${CONTEXTS}`);
     await takesOver("Authentication", `${PAIR}@${CONTEXTS}`);
     await takesOver("ResourceSlice", `${PAIR}/provider@${CONTEXTS}`);
+    await makeIdentity("liqo-tenant-provider");
+    await takesOver("VirtualNode", `${PAIR}/provider@consumer`);
     await takesOver("NamespaceOffloading", "consumer/shop@consumer");
   });
 
@@ -158,7 +168,7 @@ function manifestsOf(file: string): KubeObject[] {
 async function peerLikeLiqoctl(consumer: Peer, provider: Peer): Promise<void> {
   await makeTenantNamespaces(consumer, provider);
   await authenticate(consumer, provider);
-  await requestSlice(consumer, provider, { cpu: "2" });
+  await requestSlice(consumer, provider, { cpu: "2" }, { withNode: true });
   const here = {
     name: "provider",
     namespace: "liqo-tenant-provider",

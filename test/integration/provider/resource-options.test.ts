@@ -75,6 +75,20 @@ describe("resource options", function () {
     expect((await tenant())?.spec.tenantCondition).to.equal("Cordoned");
   });
 
+  it("drift: the preview after a refresh says what it is, and the update ends it", async () => {
+    const stack = await made("drifted", { apps: offloading({ objectLabels: { team: "shop" } }) });
+    const patch = { metadata: { labels: { team: "another" } } };
+    await lab.servers.consumer.client.mergePatch(NamespaceOffloadingResource, OFFLOADING, patch);
+    await stack.refresh();
+    const { stdout } = await stack.preview();
+    expect(stdout)
+      .to.contain("drift: [")
+      .and.to.contain("NamespaceOffloading offloading has another metadata.labels.team");
+    await stack.up();
+    expect((await offloaded())?.metadata.labels).to.include({ team: "shop" });
+    await stack.preview({ expectNoChanges: true });
+  });
+
   it("protect: neither destroy nor a program without it takes anything away", async () => {
     const stack = await made("protected", { auth: authentication({}, { protect: true }) });
     const before = await lab.objects();

@@ -263,6 +263,7 @@ describe("the plugin's gRPC service", () => {
     const fixed = await diff(old, { labels: { fixed: UNKNOWN_VALUE, free: "a" } });
     expect(fixed.getDetaileddiffMap().get("labels.fixed")?.getKind()).to.equal(proto.PropertyDiff.Kind.UPDATE_REPLACE);
     expect(fixed.getDetaileddiffMap().get("resources")?.getKind()).to.equal(proto.PropertyDiff.Kind.DELETE);
+    expect(fixed.getDetaileddiffMap().get("resources")?.getInputdiff()).to.equal(true);
     expect(fixed.getReplacesList()).to.deep.equal(["labels"]);
     expect(fixed.getDeletebeforereplace()).to.equal(true);
   });

@@ -2,6 +2,8 @@ import { setMaxListeners } from "node:events";
 import { isDeepStrictEqual } from "node:util";
 import {
   asksForVirtualNode,
+  kubeconfigSecretName,
+  resourceSliceIdentityName,
   ConfigurationResource,
   ConnectionResource,
   DataKeys,
@@ -404,11 +406,15 @@ async function grantSlice(own: SimulatedCluster, peer: SimulatedCluster, slice: 
   };
   await peer.client.apply(ResourceSliceResource, copy, MANAGER);
   if (asksForVirtualNode(metadata.annotations)) {
-    const node = { name: metadata.name, namespace: metadata.namespace, labels: { [Labels.remoteClusterID]: peer.id } };
+    const ofPeer = { [Labels.remoteClusterID]: peer.id };
+    const labels = { ...ofPeer, [Labels.resourceSliceName]: metadata.name ?? "" };
+    const node = { name: metadata.name, namespace: metadata.namespace, labels };
     const spec = {
       clusterID: peer.id,
       createNode: true,
-      kubeconfigSecretRef: { name: "kubeconfig" },
+      disableNetworkCheck: false,
+      kubeconfigSecretRef: { name: kubeconfigSecretName(resourceSliceIdentityName(metadata.name ?? "")) },
+      labels: ofPeer,
       resourceQuota: { hard: granted },
     };
     await own.client.apply(VirtualNodeResource, { metadata: node, spec }, MANAGER);
