@@ -160,14 +160,16 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     const serves = leadership === undefined || leadership.isLeader;
     const before = peer.configuredAt;
     const publicKey = sources.publicKey?.spec.publicKey;
-    if (!(await peer.apply(privateKey, serves ? publicKey : undefined))) {
+    const isReachable = await peer.apply(privateKey, serves ? publicKey : undefined).finally(() => {
+      if (peer.configuredAt !== before) watch.ask();
+    });
+    if (!isReachable) {
       watch.stop();
       if (serves) await stand(publicKey !== undefined);
       else reporter.yield();
       return;
     }
     watch.start();
-    if (peer.configuredAt !== before) watch.ask();
     await reporter.ensure(implementation);
   }
 

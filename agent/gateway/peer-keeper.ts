@@ -54,11 +54,15 @@ export class PeerKeeper {
     const present = this.deviceIsNew ? NEW_DEVICE : await wireguardStatus(this.run, TUNNEL_DEVICE);
     const changes = wireguardChanges(config, present, this.appliedEndpoint);
     if (changes) {
-      await applyChanges(this.run, TUNNEL_DEVICE, changes);
-      this.deviceIsNew = false;
+      try {
+        await applyChanges(this.run, TUNNEL_DEVICE, changes);
+      } finally {
+        // A command that failed may have done its work all the same, and the next look finds nothing to change.
+        this.deviceIsNew = false;
+        this.configuredAt = Date.now();
+        this.restartedAt = 0;
+      }
       this.logger.info({ peer: this.peer !== undefined, endpoint }, "tunnel configured");
-      this.configuredAt = Date.now();
-      this.restartedAt = 0;
     }
     this.appliedEndpoint = endpoint;
     return isReachable;

@@ -36,8 +36,8 @@ export class TunnelWatch {
   private readonly responder = new PathProbeResponder();
   private readonly observer: Observer;
   private wasConnected = false;
-  /** Whether the peer has been heard since the tunnel was set up as it is. */
-  private isSessionKnown = false;
+  /** Of which setup of the tunnel the keys are told with which the peer has been heard; milliseconds since the epoch. */
+  private sessionOf?: number;
   private isReviving = false;
   private isLooking = false;
   private lookedAt = 0;
@@ -76,7 +76,6 @@ export class TunnelWatch {
   /** Asks right now, as the tunnel has been set up differently. */
   ask(): void {
     this.options.reporter.expectNews();
-    this.isSessionKnown = false;
     this.check.pingAnew();
   }
 
@@ -96,7 +95,7 @@ export class TunnelWatch {
   private take(result: ConnectionResult): void {
     this.options.reporter.report(result);
     if (result.connected) this.isPuzzled = false;
-    if (result.connected && !this.isSessionKnown) void this.identifySession();
+    if (result.connected && this.sessionOf !== this.options.peer.configuredAt) void this.identifySession();
     if (result.connected === this.wasConnected) return;
     this.wasConnected = result.connected;
     if (result.connected) this.path.restart();
@@ -105,15 +104,17 @@ export class TunnelWatch {
 
   /** Tells with which keys the peer has answered: WireGuard's own word, unless it is being set up anew right now. */
   private async identifySession(): Promise<void> {
-    this.isSessionKnown = true;
     const { run, tunnel, peer, reporter, logger } = this.options;
     const { configuredAt } = peer;
+    this.sessionOf = configuredAt;
     try {
       const { publicKey, peers } = await wireguardStatus(run, tunnel.device);
       const [there] = peers;
       if (there && peer.configuredAt === configuredAt) reporter.reportSession(publicKey, there.publicKey);
+      // A session that is just being restarted has no peer for a moment: the next answer tells.
+      else this.sessionOf = undefined;
     } catch (error) {
-      this.isSessionKnown = false;
+      this.sessionOf = undefined;
       logger.warn({ reason: messageOf(error) }, "keys of the session not read");
     }
   }

@@ -7,14 +7,16 @@ import {
   NamespaceOffloadingResource,
   NetworkResource,
   ResourceSliceResource,
+  VirtualNodeResource,
   type ForeignCluster,
 } from "../api/index.js";
 import { Annotations } from "../api/annotations.js";
 import type { KubeClient } from "../runtime/kube-client.js";
 import { isNotFound } from "../runtime/kube-error.js";
+import { isDeleting } from "../runtime/metadata.js";
 import { describeObject, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
 
-/** How long peerings that were just ended may take to disappear. */
+/** How long what remains of peerings may show no sign of ending; one `pulumi destroy` ends them beside the agent. */
 export const PEERINGS_GRACE_MS = 20_000;
 const FIRST_LOOK_MS = 100;
 const LOOK_MS = 1_000;
@@ -24,46 +26,62 @@ const NAMED = 5;
 export interface RefusalContext {
   client: KubeClient;
   signal: AbortSignal;
-  /** Until when peerings that were just ended may take to disappear; milliseconds since the epoch. */
+  /** How long what remains may show no sign of ending, milliseconds. Default: {@link PEERINGS_GRACE_MS}. */
+  graceMs?: number;
+  /** When to refuse whatever is still ending; milliseconds since the epoch. */
   deadline: number;
   status: (line: string) => void;
 }
 
 /**
- * Returns once nothing of peerings is left.
+ * Returns once nothing of peerings is left. What is ending is waited for: draining a virtual node, say, takes as long as its pods do.
  *
  * @param remedy what else to do, as the message puts it: "set …"
- * @throws Error naming what still uses the agent at the deadline
+ * @throws Error naming what still uses the agent, and is not about to go
  */
 export async function refuseWhilePeered(
-  { client, signal, deadline, status }: RefusalContext,
+  { client, signal, graceMs = PEERINGS_GRACE_MS, deadline, status }: RefusalContext,
   clusterId: string,
   remedy: string,
 ): Promise<void> {
+  let patience = Date.now() + graceMs;
+  let before = Infinity;
   for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LOOK_MS)) {
     const remaining = await remainingPeerings(client, signal);
-    if (remaining.length === 0) return;
-    if (Date.now() > deadline) {
+    const [first] = remaining;
+    if (!first) return;
+    if (remaining.length < before || remaining.some(({ isEnding }) => isEnding)) patience = Date.now() + graceMs;
+    before = remaining.length;
+    if (Date.now() > Math.min(patience, deadline)) {
       const more = remaining.length > NAMED ? ` and ${remaining.length - NAMED} more` : "";
+      const names = remaining.slice(0, NAMED).map(({ name }) => name);
       throw new Error(
-        `cluster ${client.cluster}: the agent ${clusterId} is still in use by ${remaining.slice(0, NAMED).join(", ")}${more}: ` +
+        `cluster ${client.cluster}: the agent ${clusterId} is still in use by ${names.join(", ")}${more}: ` +
           `end its peerings and offloaded namespaces first, or ${remedy}`,
       );
     }
-    status(`waiting for peerings to end: ${remaining[0] ?? ""}`);
+    status(`waiting for peerings to end: ${first.name}`);
     await setTimeout(wait, undefined, { signal });
   }
 }
 
+interface Remaining {
+  name: string;
+  isEnding: boolean;
+}
+
 /** What of peerings is still there and would be torn by an uninstallation (control plane specification, §14). */
-async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promise<string[]> {
+async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promise<Remaining[]> {
   const find = async <T extends KubeObject>(
     type: ResourceType<T>,
     counts: (object: T) => boolean,
-  ): Promise<string[]> => {
+  ): Promise<Remaining[]> => {
     try {
       const { items } = await client.list(type, { signal });
-      return items.filter(counts).map((one) => describeObject(type, one.metadata?.name ?? "", one.metadata?.namespace));
+      return items.filter(counts).map((one) => ({
+        name: describeObject(type, one.metadata?.name ?? "", one.metadata?.namespace),
+        isEnding: isDeleting(one),
+      }));
     } catch (error) {
       // Not even the kind is there.
       if (isNotFound(error)) return [];
@@ -74,6 +92,7 @@ async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promi
     find(ForeignClusterResource, hasEnabledModule),
     find(NamespaceOffloadingResource, () => true),
     find(ResourceSliceResource, () => true),
+    find(VirtualNodeResource, () => true),
     find(ConfigurationResource, () => true),
     find(IPResource, ({ metadata }) => isHeld(metadata)),
     find(NetworkResource, ({ metadata }) => isHeld(metadata)),

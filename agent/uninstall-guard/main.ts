@@ -2,6 +2,9 @@ import { parseArgs } from "node:util";
 import { PEERINGS_GRACE_MS, refuseWhilePeered } from "../install/remaining-peerings.js";
 import { KubeClient } from "../runtime/kube-client.js";
 
+/** Below what the hook's Job is given, so that it can say what was in use. */
+const LIMIT_MS = 150_000;
+
 /**
  * The Helm chart's hook before `helm uninstall`: as Pulumi's Agent, it refuses to go while the agent is in use. Ends well when nothing is left of peerings.
  *
@@ -23,7 +26,8 @@ export async function runUninstallGuard(argv: string[], signal: AbortSignal): Pr
     {
       client: KubeClient.inCluster({ cluster: clusterId }),
       signal,
-      deadline: Date.now() + graceSeconds * 1_000,
+      graceMs: graceSeconds * 1_000,
+      deadline: Date.now() + LIMIT_MS,
       status: (line) => void process.stdout.write(`${line}\n`),
     },
     clusterId,

@@ -18,6 +18,7 @@ import {
   findCondition,
 } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
+import { until } from "../clusters/support/wait.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
 import { REPOSITORY, type LabCluster } from "../support/lab.js";
@@ -209,13 +210,13 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     await stack.setConfig("inBand", "true");
     await stack.up();
     await foreignCluster("access by the proxy", (object) => Boolean(object.status?.foreignProxyUrl));
-    // The virtual node follows its kubeconfig; direct connections that stood have ended by then.
     await waitFor(
       consumer.client,
       ForeignClusterResource,
       { timeoutMs: 20_000, what: "an established API server" },
       ([object]) => object && isEstablished(object),
     );
+    await directConnectionsEnd(consumer, provider);
     await block(consumer, provider);
     await streams();
   });
@@ -276,6 +277,24 @@ async function block(from: LabCluster, to: LabCluster, { what = TO_API, but = ""
 
 async function unblock(from: LabCluster): Promise<void> {
   for (const index of from.cluster.nodes.keys()) await onNode(from, index, "nft", ["delete", "table", "inet", BLOCK]);
+}
+
+/** The virtual node follows its kubeconfig: until the last connection by the one before has ended, whose end would be counted as an attempt. */
+async function directConnectionsEnd(from: LabCluster, to: LabCluster): Promise<void> {
+  const toApi = ["--proto", "tcp", "--dport", String(API_PORT), "--state", "ESTABLISHED"];
+  const standing = async (): Promise<string[]> => {
+    const lists = [...from.cluster.nodes.keys()].flatMap((index) =>
+      to.cluster.nodes.map(async ({ address }) => {
+        const { stdout, stderr, code } = await onNode(from, index, "conntrack", ["-L", "--dst", address, ...toApi]);
+        expect(code, stderr).to.equal(0);
+        return stdout.trim();
+      }),
+    );
+    return (await Promise.all(lists)).filter((list) => list !== "");
+  };
+  await until("the end of direct connections to the provider's API server", 40_000, async () =>
+    (await standing()).length === 0 ? true : undefined,
+  );
 }
 
 /** Packets that a cluster has sent past the tunnel. */

@@ -7,7 +7,15 @@ export const UNINSTALL_GUARD_RULES: ReasonedRule[] = [
     why: "What of peerings is left, which an uninstallation would tear.",
     onlyWhen: "while `helm uninstall` runs",
     apiGroups: [CORE.group, OFFLOADING.group, AUTHENTICATION.group, NETWORKING.group, IPAM.group],
-    resources: ["foreignclusters", "namespaceoffloadings", "resourceslices", "configurations", "ips", "networks"],
+    resources: [
+      "foreignclusters",
+      "namespaceoffloadings",
+      "resourceslices",
+      "virtualnodes",
+      "configurations",
+      "ips",
+      "networks",
+    ],
     verbs: ["list"],
   },
 ];

@@ -5,7 +5,7 @@ import type { InstallInputs } from "../../../agent/install/inputs.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { agentManifests } from "../../../agent/install/manifests.js";
 import { InstallNames } from "../../../agent/install/names.js";
-import { PEERINGS_GRACE_MS, refuseWhilePeered } from "../../../agent/install/remaining-peerings.js";
+import { refuseWhilePeered } from "../../../agent/install/remaining-peerings.js";
 import {
   CertificateSigningRequestResource,
   ClusterRoleBindingResource,
@@ -36,7 +36,7 @@ export interface UninstallContext extends WaitContext {
  */
 export async function uninstall(context: UninstallContext, inputs: InstallInputs, force: boolean): Promise<void> {
   if (!force) {
-    const deadline = Math.min(Date.now() + PEERINGS_GRACE_MS, context.deadline - 1_000);
+    const deadline = context.deadline - 1_000;
     const remedy = "set forceDelete and run up before destroying";
     await refuseWhilePeered({ ...context, deadline }, inputs.clusterId, remedy);
   }

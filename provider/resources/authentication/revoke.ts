@@ -18,8 +18,9 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import type { DepartingPair } from "../../preconditions/index.js";
-import { describeRemaining, ifFound, waitFor, waitUntilNone, type Progress } from "../../waits/index.js";
+import { ifFound, waitUntilNone, type Progress } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
+import { waitForDepartingSlices } from "./departing-slices.js";
 import type { Party } from "./party.js";
 
 /**
@@ -48,7 +49,7 @@ async function departing(progress: Progress, peer: Omit<Party, "namespace">): Pr
 
 async function removeConsumerSide(progress: Progress, consumer: Party, isProviderLost: boolean): Promise<void> {
   if (isProviderLost) await declareUnreachable(progress, consumer);
-  await refuseWhileSlicesRemain(progress, consumer);
+  await waitForDepartingSlices(progress, consumer);
   const labelSelector = { [Labels.remoteClusterID]: consumer.remoteId };
   const isControlPlane = (object: KubeObject): boolean =>
     (object as { spec?: { type?: string } }).spec?.type === "ControlPlane";
@@ -115,29 +116,6 @@ export async function declareUnreachable(
   const patch = { metadata: { annotations: { [Annotations.permanentlyUnreachable]: "true" } } };
   await ifFound(client.mergePatch(ForeignClusterResource, { name: remoteId }, patch, { signal: progress.signal }));
   progress.status(`${side}: cluster ${remoteId} marked as permanently unreachable`);
-}
-
-/** Slices still need the identity. Those being deleted beside this call are waited for. */
-async function refuseWhileSlicesRemain(progress: Progress, consumer: Party): Promise<void> {
-  const labelSelector = { [Labels.remoteID]: consumer.remoteId, [Labels.replication]: "true" };
-  await ifFound(
-    waitFor(progress, {
-      client: consumer.client,
-      type: ResourceSliceResource,
-      namespace: consumer.namespace,
-      labelSelector,
-      what: "the end of the consumer's ResourceSlices",
-      judge: (slices) => {
-        const kept = slices.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-        if (kept.length > 0) {
-          const names = kept.map(({ metadata }) => metadata.name).join(", ");
-          return { failed: `ResourceSlice ${names} still uses this authentication: delete it first` };
-        }
-        return slices.length === 0 ? { done: undefined } : { waiting: describeRemaining(slices) };
-      },
-    }),
-  );
-  progress.status("consumer: no ResourceSlices left");
 }
 
 async function deleteSome(

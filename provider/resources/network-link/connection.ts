@@ -126,7 +126,9 @@ export function judgeConnection([connection]: readonly Connection[], wanted: Wan
     };
   }
   if (value !== ConnectionValue.connected) return { waiting: message ?? `it is ${value ?? "not reported yet"}` };
-  if (hasOtherKeys(connection, wanted)) return { waiting: "the gateways have not connected with the new keys yet" };
+  const strangers = otherKeys(connection, wanted);
+  if (strangers)
+    return { waiting: `the gateways have not connected with the new keys yet (it tells of another ${strangers})` };
   // Gateways other than ours say nothing of sizes.
   if (present === undefined) return { done: value };
   if (wanted.mtu && present !== wanted.mtu) return { waiting: `the gateway still runs with MTU ${present}` };
@@ -157,10 +159,12 @@ function describeEndpoint(endpoint: string): string {
 }
 
 /** Gateways other than ours do not tell their keys. */
-function hasOtherKeys({ status }: Connection, { publicKey, peerPublicKey }: Wanted): boolean {
-  const differs = (present: string | undefined, wanted: string | undefined): boolean =>
-    present !== undefined && wanted !== undefined && present !== wanted;
-  return differs(status?.publicKey, publicKey) || differs(status?.peerPublicKey, peerPublicKey);
+function otherKeys({ status }: Connection, wanted: Wanted): string | undefined {
+  const differing = (["publicKey", "peerPublicKey"] as const).filter((name) => {
+    const present = status?.[name];
+    return present !== undefined && wanted[name] !== undefined && present !== wanted[name];
+  });
+  return differing.length > 0 ? differing.join(" and ") : undefined;
 }
 
 async function presentConnection(end: LinkEnd, signal: AbortSignal): Promise<Connection | undefined> {
@@ -171,13 +175,15 @@ async function presentConnection(end: LinkEnd, signal: AbortSignal): Promise<Con
 
 /** Why the two gateways do not hear each other: keys that do not match, pods that do not run, and what each of them says. */
 async function explainConnection(here: TunnelEnd, there: TunnelEnd, signal: AbortSignal): Promise<string | undefined> {
-  const findings = await Promise.all([
-    explainKeys(here, there, signal),
-    explainKeys(there, here, signal),
-    explainGateway(here.end, here.gateway.metadata.name ?? "", signal),
-    explainGateway(there.end, there.gateway.metadata.name ?? "", signal),
-    messageOfGateway(there.end, signal),
-  ]);
+  const findings = await Promise.all(
+    [
+      explainKeys(here, there, signal),
+      explainKeys(there, here, signal),
+      explainGateway(here.end, here.gateway.metadata.name ?? "", signal),
+      explainGateway(there.end, there.gateway.metadata.name ?? "", signal),
+      messageOfGateway(there.end, signal),
+    ].map((finding) => ifVisible(finding)),
+  );
   const known = findings.filter((finding) => finding !== undefined);
   return known.length > 0 ? known.join("; ") : undefined;
 }

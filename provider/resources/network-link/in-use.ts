@@ -1,47 +1,27 @@
 import { Labels, ResourceSliceResource, TenantResource, VirtualNodeResource } from "../../../agent/api/index.js";
-import {
-  isDeleting,
-  isForbidden,
-  isNotFound,
-  type KubeObject,
-  type ResourceType,
-} from "../../../agent/runtime/index.js";
-import { ifVisible, waitFor, withLimit, type Progress, type Verdict } from "../../waits/index.js";
+import { isDeleting, isForbidden, isNotFound, type ResourceType } from "../../../agent/runtime/index.js";
+import { ifVisible, letDepart, type Progress } from "../../waits/index.js";
 import type { LinkEnd } from "./ends.js";
-
-/** Deletions of one `pulumi destroy` begin together: a virtual node that is not being deleted within this time is to stay. */
-const NOTICE_MS = 2_000;
 
 /**
  * Lets virtual nodes over this link that are going go first, so that their pods leave with the network still there. Nodes that are to stay are no
  * reason to wait.
  */
 export async function waitForDepartingNodes(progress: Progress, end: LinkEnd): Promise<void> {
-  const request = (judge: (objects: KubeObject[]) => Verdict<boolean>) => ({
-    client: end.client,
-    type: VirtualNodeResource as ResourceType,
-    namespace: end.namespace,
-    labelSelector: { [Labels.remoteClusterID]: end.remoteId },
-    what: `the end of the virtual nodes of ${end.remoteId}`,
-    judge,
-  });
   try {
-    const isDeparting = await waitFor(withLimit(progress, NOTICE_MS), request(judgeNotice));
-    if (!isDeparting) return;
-    await waitFor(
-      progress,
-      request((nodes) => (nodes.length === 0 ? { done: true } : { waiting: "their pods are moving" })),
-    );
+    const staying = await letDepart(progress, {
+      client: end.client,
+      type: VirtualNodeResource,
+      namespace: end.namespace,
+      labelSelector: { [Labels.remoteClusterID]: end.remoteId },
+      what: `the end of the virtual nodes of ${end.remoteId}`,
+    });
+    if (staying.length === 0) return;
   } catch (error) {
     if (progress.signal.aborted) throw error;
     if (isNotFound(error) || isForbidden(error)) return;
-    progress.log("warning", `${end.side}: virtual nodes of ${end.remoteId} stay; their pods lose this network`);
   }
-}
-
-function judgeNotice(nodes: readonly KubeObject[]): Verdict<boolean> {
-  if (nodes.length === 0) return { done: false };
-  return nodes.some(isDeleting) ? { done: true } : { waiting: "they are not being deleted" };
+  progress.log("warning", `${end.side}: virtual nodes of ${end.remoteId} stay; their pods lose this network`);
 }
 
 /** What the other direction has at this end: a consumer gives resources to the remote then, a provider asks it for some. */

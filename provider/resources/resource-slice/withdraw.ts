@@ -1,6 +1,7 @@
 import {
   Annotations,
   IdentityResource,
+  kubeconfigSecretName,
   Labels,
   QuotaResource,
   remoteCertificateSecretName,
@@ -12,10 +13,19 @@ import {
 } from "../../../agent/api/index.js";
 import { PodResource, SecretResource } from "../../../agent/runtime/index.js";
 import type { DepartingPair, Peer } from "../../preconditions/index.js";
-import { describeRemaining, ifFound, ifVisible, waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
+import {
+  describeRemaining,
+  ifFound,
+  ifVisible,
+  letDepart,
+  waitFor,
+  waitUntilGone,
+  type Progress,
+} from "../../waits/index.js";
 import { declareUnreachable } from "../authentication/revoke.js";
 import { explainAgent } from "../network-link/explain.js";
 import { findTenantNamespace } from "../tenant-namespace/index.js";
+import { usesSlice } from "./used-by.js";
 
 /**
  * Gives a slice back: the virtual node first, so that its pods leave with identity and quota still there, then the slice, then what the provider
@@ -42,12 +52,22 @@ async function withdrawAtConsumer(
   const patch = { metadata: { annotations: { [Annotations.createVirtualNode]: null } } };
   await ifFound(consumer.client.mergePatch(ResourceSliceResource, id, patch, { signal: progress.signal }));
   await deleteVirtualNode(progress, consumer, id);
+  // Nodes of other makers that work with this slice need its identity to take their pods home.
+  await ifFound(
+    letDepart(progress, {
+      client: consumer.client,
+      type: VirtualNodeResource,
+      namespace,
+      filter: (virtualNode) => usesSlice(virtualNode, name),
+      what: `the end of the virtual nodes of ResourceSlice ${name}`,
+    }),
+  );
   await ifFound(consumer.client.delete(ResourceSliceResource, id, { signal: progress.signal }));
   await gone(progress, consumer, ResourceSliceResource, id);
   await Promise.all([
     gone(progress, consumer, IdentityResource, { name: resourceSliceIdentityName(name), namespace }),
     waitUntilGone(progress, consumer.client, SecretResource, {
-      name: `kubeconfig-${resourceSliceIdentityName(name)}`,
+      name: kubeconfigSecretName(resourceSliceIdentityName(name)),
       namespace,
     }),
   ]);

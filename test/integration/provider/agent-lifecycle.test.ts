@@ -1,7 +1,10 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
+import { crds } from "../../../agent/api/crd.js";
 import { NamespaceOffloadingResource, NetworkResource } from "../../../agent/api/index.js";
 import { agentManifests, type InstallInputs } from "../../../agent/install/index.js";
+import { refuseWhilePeered } from "../../../agent/install/remaining-peerings.js";
 import {
   ClusterRoleBindingResource,
   NamespaceResource,
@@ -15,6 +18,7 @@ import { installInputs } from "../../../provider/resources/agent/install-inputs.
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { uninstall } from "../../../provider/resources/agent/uninstall.js";
 import { compareListings, listEverything } from "../../support/listing.js";
+import { installCrds } from "../support/install-crds.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 
 /** What makes deletion come to an end. */
@@ -101,6 +105,25 @@ describe("provider: an agent's objects", function () {
     expect((await client.list(NetworkResource)).items).not.to.deep.equal([]);
     await remove(true);
     expect(await client.get(NamespaceResource, { name: "liqo" })).to.equal(undefined);
+  });
+
+  it("are asked for again while what uses them is ending, however long it takes", async () => {
+    await installCrds(client, crds());
+    const id = { name: "offloading", namespace: "default" };
+    const spec = { clusterSelector: { nodeSelectorTerms: [] } };
+    await client.create(
+      NamespaceOffloadingResource,
+      NamespaceOffloadingResource.build({ metadata: { ...id, finalizers: ["held.example/by-a-test"] }, spec }),
+    );
+    const graceMs = 1_000;
+    const patient = { ...context(), graceMs, deadline: Date.now() + 60_000 };
+    await client.delete(NamespaceOffloadingResource, id);
+    const gone = refuseWhilePeered(patient, "one", "do nothing");
+    gone.catch(() => undefined);
+    await delay(3 * graceMs);
+    await client.mergePatch(NamespaceOffloadingResource, id, { metadata: { finalizers: null } });
+    await gone;
+    await remove(true);
   });
 
   it("leave a namespace that was there before", async () => {

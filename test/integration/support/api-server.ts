@@ -53,8 +53,21 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
+/** Another process may take a port between the look at it and its use. */
+const ATTEMPTS = 3;
+
 /** Starts an API server; a few seconds. Stop it in `after`. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryToStart(options);
+    } catch (error) {
+      if (attempt >= ATTEMPTS || !String(error).includes("address already in use")) throw error;
+    }
+  }
+}
+
+async function tryToStart(options: ApiServerOptions): Promise<ApiServer> {
   const folder = await mkdtemp(join(tmpdir(), "liqo-api-server-"));
   const programs: Program[] = [];
   const stop = async (): Promise<void> => {
