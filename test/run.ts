@@ -57,7 +57,7 @@ const SKIPPED = 77;
 const AT_ONCE = ["--parallel", "--jobs", "2"];
 
 /** Bounds for a part that hangs, in minutes. */
-const LIMITS: Record<Suite | "preparation", number> = { preparation: 40, unit: 8, integration: 20, e2e: 35 };
+const LIMITS: Record<Suite | "preparation", number> = { preparation: 40, unit: 5, integration: 20, e2e: 35 };
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);

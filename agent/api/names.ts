@@ -105,6 +105,11 @@ export function kubeconfigSecretName(identityName: string): string {
   return `kubeconfig-${identityName}`;
 }
 
+/** The Secret with the kubeconfig of a slice's own identity. */
+export function sliceKubeconfigSecretName(sliceName: string): string {
+  return kubeconfigSecretName(resourceSliceIdentityName(sliceName));
+}
+
 /** The Secret with the issued certificate: of the control plane, or of a slice. */
 export function remoteCertificateSecretName(sliceName?: string): string {
   return sliceName === undefined ? Names.remoteCertificateSecret : `${Names.remoteCertificateSecret}-${sliceName}`;

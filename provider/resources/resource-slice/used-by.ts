@@ -1,6 +1,6 @@
-import { kubeconfigSecretName, resourceSliceIdentityName, type VirtualNode } from "../../../agent/api/index.js";
+import { sliceKubeconfigSecretName, type VirtualNode } from "../../../agent/api/index.js";
 
 /** Whether the virtual node works with the slice's identity. */
 export function usesSlice({ spec }: VirtualNode, sliceName: string): boolean {
-  return spec.kubeconfigSecretRef?.name === kubeconfigSecretName(resourceSliceIdentityName(sliceName));
+  return spec.kubeconfigSecretRef?.name === sliceKubeconfigSecretName(sliceName);
 }

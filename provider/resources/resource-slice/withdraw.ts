@@ -1,11 +1,11 @@
 import {
   Annotations,
   IdentityResource,
-  kubeconfigSecretName,
   Labels,
   QuotaResource,
   remoteCertificateSecretName,
   resourceSliceIdentityName,
+  sliceKubeconfigSecretName,
   ResourceSliceResource,
   sliceUserName,
   VirtualNodeResource,
@@ -67,7 +67,7 @@ async function withdrawAtConsumer(
   await Promise.all([
     gone(progress, consumer, IdentityResource, { name: resourceSliceIdentityName(name), namespace }),
     waitUntilGone(progress, consumer.client, SecretResource, {
-      name: kubeconfigSecretName(resourceSliceIdentityName(name)),
+      name: sliceKubeconfigSecretName(name),
       namespace,
     }),
   ]);

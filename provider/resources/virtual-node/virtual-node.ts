@@ -1,9 +1,8 @@
 import {
-  kubeconfigSecretName,
   Labels,
   Names,
   OFFLOADING,
-  resourceSliceIdentityName,
+  sliceKubeconfigSecretName,
   VirtualNodeResource,
   type VirtualNode,
 } from "../../../agent/api/index.js";
@@ -70,7 +69,7 @@ export function secretNameOf({
   kubeconfigSecretName: given,
   resourceSliceName = "",
 }: Pick<VirtualNodeInputs, "kubeconfigSecretName" | "resourceSliceName">): string {
-  return given ?? kubeconfigSecretName(resourceSliceIdentityName(resourceSliceName));
+  return given ?? sliceKubeconfigSecretName(resourceSliceName);
 }
 
 function patchOf({ nodeSelector, runtimeClassName }: Pick<VirtualNodeInputs, "nodeSelector" | "runtimeClassName">) {

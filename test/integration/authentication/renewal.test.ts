@@ -5,8 +5,8 @@ import {
   ForeignClusterResource,
   IdentityResource,
   controlPlaneIdentityName,
-  kubeconfigSecretName,
   resourceSliceIdentityName,
+  sliceKubeconfigSecretName,
   tenantNamespaceName,
   type Identity,
 } from "../../../agent/api/index.js";
@@ -100,7 +100,7 @@ describe("identities that expire within seconds", function () {
   }
 
   async function theSliceIdentityWorks(): Promise<void> {
-    const name = kubeconfigSecretName(resourceSliceIdentityName(provider.id));
+    const name = sliceKubeconfigSecretName(provider.id);
     const secret = await consumer.client.get(SecretResource, { name, namespace: tenantNamespaceName(provider.id) });
     const client = KubeClient.fromText(Buffer.from(secret?.data?.[DataKeys.kubeconfig] ?? "", "base64").toString());
     const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };

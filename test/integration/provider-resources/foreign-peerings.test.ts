@@ -31,6 +31,7 @@ import {
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { Plugin, type Kept } from "./support/plugin.js";
 import { startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
+import { identitySecret } from "./support/slice-identity.js";
 
 const MANAGER = { fieldManager: "liqoctl" };
 const PAIR = "consumer/provider";
@@ -94,9 +95,9 @@ describe("peerings made by others", function () {
     expect(await plugin.diff(refreshed!, inputs), type).to.deep.equal({});
   }
 
-  /** What the simulated slice's virtual node names; nobody logs in with it. */
-  function makeIdentity(namespace: string): Promise<KubeObject> {
-    const metadata = { name: "kubeconfig-resourceslice-provider", namespace };
+  /** What the simulated slice's virtual node names; nobody logs in with it. The namespace stays as its makers have it. */
+  function makeIdentity(): Promise<KubeObject> {
+    const metadata = identitySecret("provider");
     return consumer.client.apply(SecretResource, { metadata, stringData: { kubeconfig: "{}" } }, MANAGER);
   }
 
@@ -106,7 +107,7 @@ describe("peerings made by others", function () {
     await takesOver("NetworkLink", `${PAIR}@${CONTEXTS}`);
     await takesOver("Authentication", `${PAIR}@${CONTEXTS}`);
     await takesOver("ResourceSlice", `${PAIR}/provider@${CONTEXTS}`);
-    await makeIdentity("liqo-tenant-provider");
+    await makeIdentity();
     await takesOver("VirtualNode", `${PAIR}/provider@consumer`);
     await takesOver("NamespaceOffloading", "consumer/shop@consumer");
   });

@@ -2,8 +2,7 @@ import { setMaxListeners } from "node:events";
 import { isDeepStrictEqual } from "node:util";
 import {
   asksForVirtualNode,
-  kubeconfigSecretName,
-  resourceSliceIdentityName,
+  sliceKubeconfigSecretName,
   ConfigurationResource,
   ConnectionResource,
   DataKeys,
@@ -413,7 +412,7 @@ async function grantSlice(own: SimulatedCluster, peer: SimulatedCluster, slice: 
       clusterID: peer.id,
       createNode: true,
       disableNetworkCheck: false,
-      kubeconfigSecretRef: { name: kubeconfigSecretName(resourceSliceIdentityName(metadata.name ?? "")) },
+      kubeconfigSecretRef: { name: sliceKubeconfigSecretName(metadata.name ?? "") },
       labels: ofPeer,
       resourceQuota: { hard: granted },
     };

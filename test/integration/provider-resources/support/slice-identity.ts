@@ -1,9 +1,9 @@
-import { kubeconfigSecretName, resourceSliceIdentityName, tenantNamespaceName } from "../../../../agent/api/index.js";
+import { sliceKubeconfigSecretName, tenantNamespaceName } from "../../../../agent/api/index.js";
 import { NamespaceResource, SecretResource, type KubeClient } from "../../../../agent/runtime/index.js";
 
 /** Where the agent of a consumer of "provider" keeps the identity of an accepted slice. */
 export function identitySecret(slice: string): { name: string; namespace: string } {
-  return { name: kubeconfigSecretName(resourceSliceIdentityName(slice)), namespace: tenantNamespaceName("provider") };
+  return { name: sliceKubeconfigSecretName(slice), namespace: tenantNamespaceName("provider") };
 }
 
 /** What the agent would have made of an accepted slice. */
