@@ -29,11 +29,16 @@ export const Annotations = {
   originalName: "liqo.io/original-name",
   /** Ours. On a NamespaceOffloading: seconds, or "never". */
   evictionAfterDisconnect: "offloading.liqo.io/eviction-after-disconnect",
+  /** Ours. On a NamespaceOffloading: seconds, or "never". */
+  evictionAfterUnschedulable: "offloading.liqo.io/eviction-after-unschedulable",
   /** Ours. On a NamespaceOffloading: "true" agrees that data at providers goes with their namespaces. */
   deleteRemoteVolumes: "offloading.liqo.io/delete-remote-volumes",
   /** Ours, with a provider's cluster ID behind: where that provider has published a Service or an Ingress. */
   publishedAtPrefix: "published-at.offloading.liqo.io/",
 } as const;
+
+/** What `liqo.io/api-server-support` may say, on a pod or, for all of its namespace's, on a NamespaceOffloading. */
+export const API_SERVER_SUPPORT = ["remote", "disabled"] as const;
 
 /** `liqo.io/create-virtual-node`: any value but an empty one and "false", in any case, asks for a virtual node. */
 export function asksForVirtualNode(annotations: Record<string, string> | undefined): boolean {

@@ -22,6 +22,7 @@ export type * from "./networking.js";
 export * from "./normalize-cidrs.js";
 export type * from "./offloading.js";
 export * from "./peer-configuration.js";
+export * from "./pod-reasons.js";
 export * from "./quantity.js";
 export * from "./resource-list.js";
 export type { LocalReference, ObjectReference, Quantities, StandardCondition } from "./schema.js";

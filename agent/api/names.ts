@@ -33,6 +33,8 @@ export const Names = {
   webhookSecret: "liqo-webhook-certs",
   /** Taint of virtual nodes. */
   virtualNodeTaint: "virtual-node.liqo.io/not-allowed",
+  /** Ours. Taint of a virtual node whose provider has lately had no room for a pod: others come first. */
+  noRoomTaint: "offloading.liqo.io/no-room",
 
   remoteControlPlaneRole: "liqo-remote-controlplane",
   remoteControlPlaneBinding: "liqo-binding-liqo-remote-controlplane",

@@ -74,3 +74,8 @@ function setFinalizers<T extends KubeObject>(
   const { name = "", namespace, resourceVersion } = object.metadata ?? {};
   return client.mergePatch(type, { name, namespace }, { metadata: { resourceVersion, finalizers } });
 }
+
+/** Whether a controller owns the object, and makes another one when it goes. */
+export function hasController({ metadata }: KubeObject): boolean {
+  return metadata?.ownerReferences?.some(({ controller }) => controller) ?? false;
+}

@@ -3,6 +3,7 @@ import { Labels, NamespaceOffloadingResource, Names, type NamespaceOffloading } 
 import {
   Controller,
   findCondition,
+  hasController,
   isDeleting,
   keyOf,
   NamespaceResource,
@@ -75,8 +76,4 @@ export function isEarly(pod: Pod): boolean {
 
 function isUnschedulable({ status }: Pod): boolean {
   return findCondition(status?.conditions, "PodScheduled")?.status === "False";
-}
-
-function hasController({ metadata }: Pod): boolean {
-  return metadata?.ownerReferences?.some(({ controller }) => controller) ?? false;
 }

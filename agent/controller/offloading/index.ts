@@ -8,6 +8,7 @@ import { releasedVolumeController } from "./storage/released-volume-controller.j
 import { remoteUnavailableController } from "./remote-unavailable-controller.js";
 import { shadowEndpointSliceController } from "./shadow-endpoint-slice/controller.js";
 import { shadowPodController } from "./shadow-pod/controller.js";
+import { unplacedPodsController } from "./unplaced-pods-controller.js";
 import { virtualNodeController } from "./virtual-node/controller.js";
 import { virtualNodeCreator } from "./virtual-node-creator.js";
 
@@ -21,6 +22,7 @@ export const setupOffloading: AreaSetup = (context) => [
   virtualNodeController(context),
   namespaceOffloadingController(context),
   earlyPodsController(context),
+  unplacedPodsController(context),
   namespaceMapController(context),
   shadowPodController(context),
   deadNodePodsController(context),

@@ -1,22 +1,25 @@
 import type { Toleration } from "kubernetes-types/core/v1";
 import { Annotations, type NamespaceOffloading } from "../../api/index.js";
 
-/** Seconds that pods stay on a node which is out of reach, before they are made anew elsewhere; or for good. */
+/** Seconds that pods stay where they cannot run, before they are made anew elsewhere; or for good. */
 export type EvictionDelay = number | "never";
 
 /** What Kubernetes gives to every pod that does not say otherwise. */
 const DEFAULT_SECONDS = 300;
 const OUT_OF_REACH = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/** The delay that a NamespaceOffloading asks for by its annotation, if it does. @throws Error when it is neither a number of seconds nor "never" */
-export function evictionDelayOf({ metadata }: NamespaceOffloading): EvictionDelay | undefined {
-  const text = metadata.annotations?.[Annotations.evictionAfterDisconnect];
+type DelayAnnotation = (typeof Annotations)["evictionAfterDisconnect" | "evictionAfterUnschedulable"];
+
+/** The delay that a NamespaceOffloading asks for by an annotation, if it does. @throws Error when it is neither a number of seconds nor "never" */
+export function evictionDelayOf(
+  { metadata }: NamespaceOffloading,
+  annotation: DelayAnnotation,
+): EvictionDelay | undefined {
+  const text = metadata.annotations?.[annotation];
   if (text === undefined) return undefined;
   if (text === "never") return text;
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new Error(
-    `metadata.annotations[${Annotations.evictionAfterDisconnect}]: "${text}" is neither a number of seconds nor "never"`,
-  );
+  throw new Error(`metadata.annotations[${annotation}]: "${text}" is neither a number of seconds nor "never"`);
 }
 
 /** The tolerations with that delay (offloading specification, §3). What a pod asks for itself, other than Kubernetes' default, stays. */

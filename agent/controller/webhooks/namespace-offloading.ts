@@ -1,5 +1,11 @@
 import type { NodeSelectorRequirement, PersistentVolume } from "kubernetes-types/core/v1";
-import { Names, type NamespaceOffloading, type NamespaceOffloadingSpec } from "../../api/index.js";
+import {
+  Annotations,
+  API_SERVER_SUPPORT,
+  Names,
+  type NamespaceOffloading,
+  type NamespaceOffloadingSpec,
+} from "../../api/index.js";
 import { isDnsLabel } from "../../api/kubernetes-names.js";
 import { isDeleting, messageOf, NamespaceResource, PersistentVolumeResource } from "../../runtime/index.js";
 import { agreementProblem, lossOf, mayDeleteRemoteData, remoteDataOf } from "../../storage/remote-data.js";
@@ -27,7 +33,9 @@ export function namespaceOffloadingValidator({ config, informers }: WebhookConte
     }
     if (!object) return allow();
     const answer = checkOffloading(object, namespace, config.clusterId);
-    return answer.allowed && oldObject ? checkOffloadingUpdate(oldObject.spec, object.spec) : answer;
+    if (!answer.allowed) return answer;
+    if (oldObject) return checkOffloadingUpdate(oldObject.spec, object.spec);
+    return allow(nameWarnings(namespace, remoteNamespaceName(namespace, object.spec, config.clusterId)));
   };
 }
 
@@ -46,14 +54,33 @@ export function checkOffloading(object: NamespaceOffloading, namespace: string, 
         `(at most 63 lower-case letters, digits and dashes): use namespaceMappingStrategy SelectedName`,
     );
   }
-  const problem = agreementProblem(object);
-  if (problem) return deny(problem);
+  const problem = agreementProblem(object) ?? delayProblem(object) ?? apiServerSupportProblem(object);
+  return problem ? deny(problem) : checkSelector(spec);
+}
+
+function delayProblem(offloading: NamespaceOffloading): string | undefined {
   try {
-    evictionDelayOf(object);
+    evictionDelayOf(offloading, Annotations.evictionAfterDisconnect);
+    evictionDelayOf(offloading, Annotations.evictionAfterUnschedulable);
   } catch (error) {
-    return deny(messageOf(error));
+    return messageOf(error);
   }
-  return checkSelector(spec);
+  return undefined;
+}
+
+function apiServerSupportProblem({ metadata }: NamespaceOffloading): string | undefined {
+  const key = Annotations.apiServerSupport;
+  const word = metadata.annotations?.[key];
+  if (word === undefined || API_SERVER_SUPPORT.some((known) => known === word)) return undefined;
+  return `metadata.annotations[${key}]: "${word}" is none of ${API_SERVER_SUPPORT.join(", ")}`;
+}
+
+/** Names that lead from one namespace to another are made of the namespaces' names (offloading specification, §12.7). */
+export function nameWarnings(namespace: string, remote: string): string[] {
+  if (remote === namespace) return [];
+  return [
+    `the namespace is called ${remote} at providers: pods there find its Services as NAME, or as NAME.${remote}, and not as NAME.${namespace}; with namespaceMappingStrategy EnforceSameName both names lead there`,
+  ];
 }
 
 /** Whether the offloading may end: nothing that users have stored may go without their word (offloading specification, §12.11). */

@@ -1,5 +1,5 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { Names, NamespaceOffloadingResource } from "../../api/index.js";
+import { Annotations, Names, NamespaceOffloadingResource } from "../../api/index.js";
 import { isDeleting } from "../../runtime/index.js";
 import { isDaemonPod } from "../offloading/daemon-pod.js";
 import { allow, deny, mutate, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
@@ -23,6 +23,7 @@ export function podMutator({ client, informers }: WebhookContext): AdmissionHand
     }
     // While the offloading ends, new pods must not be sent to nodes that would refuse them.
     if (isDeleting(offloading)) return allow();
-    return mutate(offloadingPatch(pod.spec, offloading.spec, evictionDelayOf(offloading)));
+    const delay = evictionDelayOf(offloading, Annotations.evictionAfterDisconnect);
+    return mutate(offloadingPatch(pod.spec, offloading.spec, delay));
   };
 }

@@ -111,7 +111,7 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: ["bind"],
   },
   {
-    why: "Virtual Nodes are cordoned when they drain, and deleted at their end.",
+    why: "Virtual Nodes are cordoned when they drain, avoided while their provider has no room, and deleted at their end.",
     apiGroups: [""],
     resources: ["nodes"],
     verbs: [...READ, "patch", "delete"],
@@ -129,8 +129,9 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: ["patch"],
   },
   {
-    why: "A drain asks disruption budgets.",
-    onlyWhen: "where a virtual node goes with pods on it: a Pulumi program has them moved before, with its own rights",
+    why: "A drain asks disruption budgets, and so does who moves pods that a provider has no room for.",
+    onlyWhen:
+      "where a virtual node goes with pods on it (a Pulumi program has them moved before, with its own rights), or a namespace asks for its pods to be moved",
     apiGroups: [""],
     resources: ["pods/eviction"],
     verbs: ["create"],

@@ -105,9 +105,9 @@ export const VIRTUAL_KUBELET_LOCAL_RULES: ReasonedRule[] = [
     verbs: ["create"],
   },
   {
-    why: "What the node is to be, which namespaces are mapped, how addresses are translated.",
+    why: "What the node is to be, which namespaces are mapped, and what they say of their pods.",
     apiGroups: ["offloading.liqo.io"],
-    resources: ["virtualnodes", "namespacemaps"],
+    resources: ["virtualnodes", "namespacemaps", "namespaceoffloadings"],
     verbs: READ,
   },
   {

@@ -1,15 +1,19 @@
 import {
+  Annotations,
   ConfigurationResource,
   ForeignClusterResource,
   IPResource,
   IPType,
   Labels,
+  NamespaceOffloadingResource,
+  Names,
   VirtualNodeResource,
   mapRemoteAddress,
   peerConfiguration,
   type Configuration,
   type ForeignCluster,
   type IP,
+  type NamespaceOffloading,
   type OffloadingPatch,
   type VirtualNode,
 } from "../../api/index.js";
@@ -22,6 +26,8 @@ export class LiveState {
   readonly foreignClusters: Informer<ForeignCluster>;
   readonly configurations: Informer<Configuration>;
   readonly apiServerIPs: Informer<IP>;
+  /** Metadata alone. */
+  private readonly offloadings: Informer<NamespaceOffloading>;
 
   constructor(
     local: KubeClient,
@@ -48,10 +54,14 @@ export class LiveState {
       labelSelector: `${Labels.ipType}=${IPType.apiServer}`,
       logger,
     });
+    this.offloadings = new Informer(local, NamespaceOffloadingResource, {
+      trim: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata, spec: {} }),
+      logger,
+    });
   }
 
   private get informers(): { start(): unknown; stop(): Promise<void>; waitForSync(): Promise<void> }[] {
-    return [this.virtualNodes, this.foreignClusters, this.configurations, this.apiServerIPs];
+    return [this.virtualNodes, this.foreignClusters, this.configurations, this.apiServerIPs, this.offloadings];
   }
 
   async start(): Promise<void> {
@@ -102,6 +112,12 @@ export class LiveState {
   get apiServerAddresses(): string[] {
     if (!this.networkingEnabled || !this.configuration?.status?.remote) return [];
     return this.apiServerIPs.list().flatMap((ip) => ip.status?.ip ?? []);
+  }
+
+  /** What a namespace says of its pods' access to API servers, where they say nothing themselves (offloading specification, §12.13). */
+  apiServerSupportOf(namespace: string): string | undefined {
+    const offloading = this.offloadings.find(namespace, Names.namespaceOffloading);
+    return offloading?.metadata.annotations?.[Annotations.apiServerSupport];
   }
 
   get storageClass(): string | undefined {

@@ -1,12 +1,8 @@
 import type { Pod, PodStatus } from "kubernetes-types/core/v1";
-import { kubeTime } from "../../runtime/index.js";
+import { PodReasons } from "../../api/index.js";
+import { kubeTime, withCondition } from "../../runtime/index.js";
 import { notReadyStatus } from "./pod-status.js";
 import { endedContainers } from "./terminated-containers.js";
-
-export const OFFLOADING_BACK_OFF = "OffloadingBackOff";
-export const OFFLOADING_ABORTED = "OffloadingAborted";
-export const REMOTE_POD_REPLACED = "RemotePodReplaced";
-export const OFFLOADING_REFUSED = "OffloadingRefused";
 
 /** Status of a pod whose namespace is not offloaded (offloading specification, §6.2): one that never started waits, any other has failed. */
 export function notOffloadedStatus(pod: Pod): PodStatus {
@@ -14,16 +10,18 @@ export function notOffloadedStatus(pod: Pod): PodStatus {
   const started = (status?.phase ?? "Pending") !== "Pending" || (status?.containerStatuses?.length ?? 0) > 0;
   if (!started) {
     const message = "the pod's namespace is not offloaded to the cluster of this virtual node";
-    return { ...status, phase: "Pending", reason: OFFLOADING_BACK_OFF, message };
+    return { ...status, phase: "Pending", reason: PodReasons.backOff, message };
   }
   const message = "the pod's namespace is not offloaded any more to the cluster of this virtual node";
-  return endedStatus(pod, { phase: "Failed", reason: OFFLOADING_ABORTED, message });
+  return endedStatus(pod, { phase: "Failed", reason: PodReasons.aborted, message });
 }
 
 /** Status of a pod that the provider does not take, or not again: it waits, and says why. The first status from the provider replaces it. */
 export function refusedStatus(pod: Pod, message: string): PodStatus {
   const phase = pod.status?.phase ?? "Pending";
-  return { ...notReadyStatus(pod, OFFLOADING_REFUSED, message), phase, reason: OFFLOADING_REFUSED, message };
+  const reason = PodReasons.refused;
+  const conditions = withCondition(pod.status?.conditions, { type: "Ready", status: "False", reason, message });
+  return { ...pod.status, conditions, phase, reason, message };
 }
 
 /** The pod's last status, ended. */
@@ -59,5 +57,5 @@ export function goneStatus(pod: Pod): PodStatus {
 
 /** Whether the consumer has given the pod up for good, so that nothing of it may run at the provider. */
 export function isGivenUp({ status }: Pod): boolean {
-  return status?.phase === "Failed" && (status.reason === OFFLOADING_ABORTED || status.reason === REMOTE_POD_REPLACED);
+  return status?.phase === "Failed" && (status.reason === PodReasons.aborted || status.reason === PodReasons.replaced);
 }

@@ -1,5 +1,5 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { Labels, ShadowPodResource, type ShadowPod } from "../../api/index.js";
+import { Annotations, Labels, PodReasons, ShadowPodResource, type ShadowPod } from "../../api/index.js";
 import {
   Controller,
   Informer,
@@ -17,15 +17,9 @@ import {
 import { FIELD_MANAGER, REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity, NamespaceManager } from "../namespaces/namespace-manager.js";
 import { isReflected } from "../reflection/reflected-metadata.js";
+import { wantsApiServer } from "../service-accounts/api-access.js";
 import { TokenSecrets } from "../service-accounts/token-secrets.js";
-import {
-  REMOTE_POD_REPLACED,
-  endedStatus,
-  goneStatus,
-  isGivenUp,
-  notOffloadedStatus,
-  refusedStatus,
-} from "./fallback-status.js";
+import { endedStatus, goneStatus, isGivenUp, notOffloadedStatus, refusedStatus } from "./fallback-status.js";
 import { MinorChanges } from "./minor-changes.js";
 import { meansOtherNode, notCarried } from "./not-carried.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
@@ -196,10 +190,11 @@ export class PodController {
 
   /** Returns in how many milliseconds the tokens must be looked at again, if ever. */
   private async launch(
-    pod: Pod,
+    present: Pod,
     shadow: ShadowPod | undefined,
     offloaded: OffloadedNamespace,
   ): Promise<number | undefined> {
+    const pod = shadow ? present : await this.withApiServerSupport(present);
     // Tokens first: a kubelet that does not find the Secret tries again only after seconds.
     const refreshInMs = await this.tokens.ensure(pod, offloaded.pair, offloaded.tokens);
     if (!shadow) {
@@ -210,6 +205,18 @@ export class PodController {
     if (pod.metadata?.labels?.[Labels.remoteUnavailable] === "true") return refreshInMs;
     const retryInMs = await this.updateShadowSpec(pod, await this.updateShadow(pod, shadow, offloaded), offloaded);
     return earliest(refreshInMs, retryInMs);
+  }
+
+  /** Written down on the pod before it goes: a change of what its namespace says is for pods that come later. */
+  private async withApiServerSupport(pod: Pod): Promise<Pod> {
+    const { name = "", namespace = "", uid, annotations } = pod.metadata ?? {};
+    const wish = this.context.state.apiServerSupportOf(namespace);
+    if (wish === undefined || annotations?.[Annotations.apiServerSupport] !== undefined) return pod;
+    const patch = { metadata: { uid, annotations: { [Annotations.apiServerSupport]: wish } } };
+    const options = { fieldManager: FIELD_MANAGER };
+    const updated = await this.context.local.mergePatch(PodResource, { name, namespace }, patch, options);
+    this.pods.observe(updated);
+    return updated;
   }
 
   private shadowOptions({ remote }: NamespacePair): ShadowPodOptions {
@@ -223,11 +230,11 @@ export class PodController {
     const { local, remote, config, recorder } = this.context;
     const problems = podProblems(pod, config.apiServerSupport).join("; ");
     if (problems) return this.refuse(pod, `not offloaded: ${problems}`);
-    const virtualClaims = await virtualClaimsOf(pod, local);
-    const shadow = forgeShadowPod(pod, { ...this.shadowOptions(pair), virtualClaims });
+    const options = { ...this.shadowOptions(pair), virtualClaims: await virtualClaimsOf(pod, local) };
+    const shadow = forgeShadowPod(pod, options);
     try {
-      const options = { fieldManager: REFLECTION_FIELD_MANAGER };
-      shadowPods.observe(await remote.create(ShadowPodResource, shadow, options));
+      const by = { fieldManager: REFLECTION_FIELD_MANAGER };
+      shadowPods.observe(await remote.create(ShadowPodResource, shadow, by));
       recorder.normal(PodResource, pod, "SuccessfulReflection", `offloaded to cluster ${config.foreignClusterId}`);
       const left = notCarried(pod).join(", ");
       if (left)
@@ -240,6 +247,8 @@ export class PodController {
       const other = meansOtherNode(pod).join(", ");
       if (other)
         recorder.warning(PodResource, pod, "OtherNode", `taken from the provider's node, whichever it is: ${other}`);
+      if (!options.apiServer && wantsApiServer(pod, config.apiServerSupport))
+        recorder.warning(PodResource, pod, "NoApiServer", noApiServer(config.foreignClusterId));
     } catch (error) {
       if (isAlreadyExists(error)) return this.refuseForeign(pod, pair);
       if (!isConflict(error)) recorder.warning(PodResource, pod, "FailedReflection", messageOf(error));
@@ -319,7 +328,7 @@ export class PodController {
     if (remotePod) {
       if (revivesContainers(pod, remotePod)) {
         const message = "the provider has made the pod anew, which its restart policy does not allow";
-        return this.writeStatus(pod, endedStatus(pod, { phase: "Failed", reason: REMOTE_POD_REPLACED, message }));
+        return this.writeStatus(pod, endedStatus(pod, { phase: "Failed", reason: PodReasons.replaced, message }));
       }
       const restartOffset = this.restarts.offset(pod, remotePod);
       const options = { hostIP: config.nodeIp, translate: (ip: string) => state.translate(ip), restartOffset };
@@ -428,6 +437,13 @@ export class PodController {
     recorder.warning(PodResource, pod, "ReflectionDisabled", status.message ?? "");
     await this.writeStatus(pod, status, {});
   }
+}
+
+function noApiServer(provider: string): string {
+  return (
+    `the pod's tokens are of this cluster, but cluster ${provider} has no way to its API server, as their network is not set up: ` +
+    `make the pod anew once it is, or annotate it ${Annotations.apiServerSupport}="disabled" if it asks no API server`
+  );
 }
 
 function earliest(...times: (number | undefined)[]): number | undefined {

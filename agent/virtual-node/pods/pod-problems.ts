@@ -1,12 +1,12 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { Annotations } from "../../api/index.js";
+import { Annotations, API_SERVER_SUPPORT } from "../../api/index.js";
 import { isDnsSubdomain, NAME_LENGTH } from "../../api/kubernetes-names.js";
-import { apiAccessOf, tokenSecretName, tokenSources } from "../service-accounts/api-access.js";
+import { tokenSecretName, wantsApiServer } from "../service-accounts/api-access.js";
 
 /** Words that an annotation takes; none is taken for another, or for no annotation. */
 const WORDS: Record<string, readonly string[]> = {
   [Annotations.antiAffinityPreset]: ["soft", "hard", "propagate"],
-  [Annotations.apiServerSupport]: ["remote", "disabled"],
+  [Annotations.apiServerSupport]: API_SERVER_SUPPORT,
 };
 /** Annotations that name an object of the provider. */
 const NAMES = [Annotations.remoteRuntimeClassName, Annotations.remoteServiceAccountName];
@@ -35,8 +35,7 @@ function pathOf(annotation: string): string {
 /** Its tokens go in a Secret that is called after the pod. */
 function nameProblems(pod: Pod, isApiServerSupported: boolean): string[] {
   const secret = tokenSecretName(pod.metadata?.name ?? "");
-  const isNeeded = apiAccessOf(pod, isApiServerSupported) === "token" && tokenSources(pod).length > 0;
-  if (!isNeeded || secret.length <= NAME_LENGTH) return [];
+  if (!wantsApiServer(pod, isApiServerSupported) || secret.length <= NAME_LENGTH) return [];
   return [
     `metadata.name: the Secret for its tokens would have a name of ${secret.length} characters, and ${NAME_LENGTH} are possible: ` +
       `choose a shorter name, or ${Annotations.apiServerSupport}="disabled" if it needs no token`,

@@ -14,6 +14,11 @@ export function apiAccessOf(pod: Pod, supported: boolean): ApiAccess {
   return supported ? "token" : "disabled";
 }
 
+/** Whether a pod is given tokens of the consumer's cluster. */
+export function wantsApiServer(pod: Pod, supported: boolean): boolean {
+  return apiAccessOf(pod, supported) === "token" && tokenSources(pod).length > 0;
+}
+
 /** The Secret with all tokens of a pod. */
 export function tokenSecretName(podName: string): string {
   return `${podName}-token`;

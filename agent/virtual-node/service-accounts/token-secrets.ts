@@ -14,7 +14,7 @@ import {
 } from "../../runtime/index.js";
 import { REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
 import { isReflected, reflectionLabels } from "../reflection/reflected-metadata.js";
-import { apiAccessOf, tokenSecretName, tokenSources, type TokenSource } from "./api-access.js";
+import { tokenSecretName, tokenSources, wantsApiServer, type TokenSource } from "./api-access.js";
 
 const ACCOUNT_LABEL = "offloading.liqo.io/service-account-name";
 const POD_NAME_ANNOTATION = "offloading.liqo.io/service-account-for-pod-name";
@@ -56,8 +56,8 @@ export class TokenSecrets {
 
   /** Brings the pod's Secret up to date. Returns in how many milliseconds it must be looked at again, if ever. */
   async ensure(pod: Pod, pair: NamespacePair, secrets: Informer<Secret>): Promise<number | undefined> {
+    if (!wantsApiServer(pod, this.context.config.apiServerSupport)) return undefined;
     const sources = tokenSources(pod);
-    if (sources.length === 0 || apiAccessOf(pod, this.context.config.apiServerSupport) !== "token") return undefined;
     const { name = "", uid = "" } = pod.metadata ?? {};
     const present = secrets.find(pair.remote, tokenSecretName(name));
     const due = this.dueAt(pod, present, sources);

@@ -312,6 +312,62 @@ describe("offloading controllers against a real API server", function () {
     await told("VirtualNode", VIRTUAL_NODE, "NodeReady");
   });
 
+  it("moves pods that the provider has no room for where their namespace asks for it, and has others of its Nodes preferred", async () => {
+    for (const [namespace, delay] of [
+      ["patient", "never"],
+      ["impatient", "60"],
+    ] as const) {
+      await ensureNamespace(client, namespace);
+      const annotations = { "offloading.liqo.io/eviction-after-unschedulable": delay };
+      const metadata = { name: "offloading", namespace, annotations };
+      await client.create(NamespaceOffloadingResource, NamespaceOffloadingResource.build({ metadata, spec: {} }));
+    }
+    const unplaced = async (
+      namespace: string,
+      name: string,
+      owned: boolean,
+    ): Promise<{ name: string; namespace: string }> => {
+      const { metadata, spec } = podOn("provider", name);
+      const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "r", controller: true };
+      const ownerReferences = owned ? [owner] : [];
+      await client.create(PodResource, { metadata: { ...metadata, namespace, ownerReferences }, spec });
+      const id = { name, namespace };
+      // The provider's clock is years behind: the pod's own age counts, and its minute has just begun.
+      const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/2 nodes" };
+      const conditions = [{ ...condition, lastTransitionTime: "2020-01-01T00:00:00Z" }];
+      await client.mergePatch(PodResource, id, { status: { phase: "Pending", conditions } }, { subresource: "status" });
+      return id;
+    };
+    const [bare, kept, owned] = await Promise.all([
+      unplaced("impatient", "bare", false),
+      unplaced("patient", "kept", true),
+      unplaced("impatient", "owned", true),
+    ]);
+    const taints = async () => (await client.get(NodeResource, { name: "provider" }))?.spec?.taints ?? [];
+    const before = await taints();
+    const isOurs = ({ key }: { key: string }): boolean => key === "offloading.liqo.io/no-room";
+    expect(before.filter(isOurs)).to.deep.equal([]);
+    const sooner = { metadata: { annotations: { "offloading.liqo.io/eviction-after-unschedulable": "0" } } };
+    await client.mergePatch(NamespaceOffloadingResource, { name: "offloading", namespace: "impatient" }, sooner);
+    await eventually("the eviction", async () => (await client.get(PodResource, owned))?.metadata?.deletionTimestamp);
+    expect(await told("Pod", owned, "UnschedulableAtProvider")).to.contain("0/2 nodes");
+    const [taint] = (await taints()).filter(isOurs);
+    expect(taint?.effect).to.equal("PreferNoSchedule");
+    expect(await taints()).to.deep.include.members(before);
+    for (const id of [bare, kept]) {
+      expect((await client.get(PodResource, id))?.metadata?.deletionTimestamp, id.name).to.equal(undefined);
+    }
+    // As if it were long ago.
+    const expired = [...before, { ...taint, timeAdded: "2020-01-01T00:00:00Z" }];
+    await client.delete(PodResource, owned, { gracePeriodSeconds: 0 });
+    await client.mergePatch(NodeResource, { name: "provider" }, { spec: { taints: expired } });
+    await eventually("the taint's end", async () => !(await taints()).some(isOurs));
+    expect(await taints()).to.deep.equal(before);
+    for (const id of [bare, kept]) await client.delete(PodResource, id, { gracePeriodSeconds: 0 });
+    for (const namespace of ["patient", "impatient"])
+      await client.delete(NamespaceOffloadingResource, { name: "offloading", namespace });
+  });
+
   it("takes the Node away from a virtual node that is to have none, and keeps what others of the cluster share", async () => {
     const id = { name: "second", namespace: TO_PROVIDER };
     const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, createNode: true };

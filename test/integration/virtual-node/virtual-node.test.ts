@@ -6,6 +6,7 @@ import {
   Annotations,
   IPResource,
   Labels,
+  NamespaceOffloadingResource,
   ShadowEndpointSliceResource,
   ShadowPodResource,
   VirtualNodeResource,
@@ -25,6 +26,7 @@ import {
   ServiceAccountResource,
   ServiceResource,
   SharedInformers,
+  findCondition,
   ownerReference,
   type KubeClient,
   type KubeObject,
@@ -418,6 +420,11 @@ describe("virtual node between two API servers", function () {
     await provider.mergePatch(ShadowPodResource, id, { status: refusal }, { subresource: "status" });
     const waiting = await appears(consumer, PodResource, local("unwanted"), ({ status }) => Boolean(status?.reason));
     expect(waiting.status).to.include({ phase: "Pending", reason: "OffloadingRefused", message: "no room for it" });
+    expect(findCondition(waiting.status?.conditions, "Ready")).to.include({
+      status: "False",
+      reason: "OffloadingRefused",
+      message: "no room for it",
+    });
     await runRemotely("unwanted", running());
     const pod = await appears(consumer, PodResource, local("unwanted"), ({ status }) => status?.phase === "Running");
     expect(pod.status).to.not.have.any.keys("reason", "message");
@@ -730,6 +737,50 @@ describe("virtual node between two API servers", function () {
     await consumer.delete(PodResource, local("nobody"), { gracePeriodSeconds: 0 });
     await consumer.delete(ServiceAccountResource, local("absent"));
     await vanishes(provider, SecretResource, remote("nobody-token"));
+  });
+
+  it("lends pods no token where their namespace wants none, unless they ask for it, and says so on each", async () => {
+    const key = "liqo.io/api-server-support";
+    const metadata = { ...local("offloading"), annotations: { [key]: "disabled" } };
+    await consumer.create(NamespaceOffloadingResource, NamespaceOffloadingResource.build({ metadata, spec: {} }));
+    const volumesOf = async (name: string) =>
+      (await appears(provider, ShadowPodResource, remote(name))).spec.pod?.volumes?.[0]?.projected?.sources;
+    await until("a pod without token", RETRIED_MS, async () => {
+      await createPod("tokenless", withToken);
+      if ((await volumesOf("tokenless"))?.length === 0) return true;
+      // The annotation had not been seen yet.
+      await consumer.delete(PodResource, local("tokenless"), { gracePeriodSeconds: 0 });
+      await vanishes(provider, ShadowPodResource, remote("tokenless"));
+      return undefined;
+    });
+    expect((await consumer.get(PodResource, local("tokenless")))?.metadata?.annotations).to.include({
+      [key]: "disabled",
+    });
+    expect(await provider.get(SecretResource, remote("tokenless-token"))).to.equal(undefined);
+    await createPod("stranger", withToken, { [key]: "remote" });
+    expect((await volumesOf("stranger"))?.[0]).to.have.property("serviceAccountToken");
+    await consumer.delete(NamespaceOffloadingResource, local("offloading"));
+    for (const name of ["tokenless", "stranger"])
+      await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
+  });
+
+  it("says of a pod with tokens that there is no way to the API server that takes them", async () => {
+    const id = { name: "api-server", namespace: "liqo" };
+    const label = (value: string | null) => ({ metadata: { labels: { [Labels.ipType]: value } } });
+    const present = await consumer.get(IPResource, id);
+    await consumer.mergePatch(IPResource, id, label(null));
+    const event = await until("a word on a pod without a way", RETRIED_MS, async () => {
+      await createPod("lost", withToken);
+      await appears(provider, ShadowPodResource, remote("lost"));
+      const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
+      const found = items.find(({ reason }) => reason === "NoApiServer");
+      await consumer.delete(PodResource, local("lost"), { gracePeriodSeconds: 0 });
+      await vanishes(provider, ShadowPodResource, remote("lost"));
+      return found;
+    });
+    expect(event.involvedObject.name).to.equal("lost");
+    expect(event.message).to.contain("cluster provider has no way to its API server");
+    await consumer.mergePatch(IPResource, id, label(present?.metadata.labels?.[Labels.ipType] ?? null));
   });
 
   it("does not take a mark of another cluster's virtual node along", async () => {

@@ -5,12 +5,13 @@ import { evictionDelayOf, withEvictionDelay } from "../../../agent/controller/we
 import { checkOffloading } from "../../../agent/controller/webhooks/namespace-offloading.js";
 import { offloadingPatch, VIRTUAL_NODE_TOLERATION } from "../../../agent/controller/webhooks/pod-affinity.js";
 
+const KEY = "offloading.liqo.io/eviction-after-disconnect";
 const offloading = (delay?: string) =>
   NamespaceOffloadingResource.build({
     metadata: {
       name: "offloading",
       namespace: "shop",
-      ...(delay === undefined ? {} : { annotations: { "offloading.liqo.io/eviction-after-disconnect": delay } }),
+      ...(delay === undefined ? {} : { annotations: { [KEY]: delay } }),
     },
     spec: { podOffloadingStrategy: "LocalAndRemote", namespaceMappingStrategy: "DefaultName" },
   });
@@ -27,9 +28,9 @@ const notReady = (tolerationSeconds?: number): Toleration => ({
 
 describe("eviction after a disconnect", () => {
   it("is asked for in seconds or never, and refused otherwise where it is written", () => {
-    expect(evictionDelayOf(offloading())).to.equal(undefined);
-    expect(evictionDelayOf(offloading("30"))).to.equal(30);
-    expect(evictionDelayOf(offloading("never"))).to.equal("never");
+    expect(evictionDelayOf(offloading(), KEY)).to.equal(undefined);
+    expect(evictionDelayOf(offloading("30"), KEY)).to.equal(30);
+    expect(evictionDelayOf(offloading("never"), KEY)).to.equal("never");
     for (const wrong of ["", "-1", "30s", "Never"]) {
       expect(checkOffloading(offloading(wrong), "shop", "c").message, wrong).to.contain("eviction-after-disconnect");
     }

@@ -11,7 +11,11 @@ import {
   type Tenant,
 } from "../../../agent/api/index.js";
 import { cidrListPatch, cidrProblems } from "../../../agent/controller/webhooks/configuration.js";
-import { checkOffloading, checkOffloadingUpdate } from "../../../agent/controller/webhooks/namespace-offloading.js";
+import {
+  checkOffloading,
+  checkOffloadingUpdate,
+  nameWarnings,
+} from "../../../agent/controller/webhooks/namespace-offloading.js";
 import { checkPeeringUserWrite } from "../../../agent/controller/webhooks/peering-user-writes.js";
 import { checkNewSlice, checkSliceUpdate } from "../../../agent/controller/webhooks/resource-slice.js";
 import { checkTenant } from "../../../agent/controller/webhooks/tenant.js";
@@ -50,6 +54,31 @@ describe("NamespaceOffloading webhook", () => {
     expect(check({}, "offloading", "n".repeat(60)).message).to.contain("not a valid namespace name");
     const nodeSelectorTerms = [{ matchExpressions: [{ key: "a", operator: "Is" }] }];
     expect(check({ clusterSelector: { nodeSelectorTerms } }).message).to.contain("nodeSelectorTerms[0]");
+  });
+
+  it("refuses words that its annotations do not take, by their path", () => {
+    const annotated = (key: string, value: string) =>
+      checkOffloading(
+        NamespaceOffloadingResource.build({
+          metadata: { name: "offloading", namespace: "app", annotations: { [key]: value } },
+          spec: {},
+        }),
+        "app",
+        "consumer",
+      );
+    const access = "liqo.io/api-server-support";
+    expect(annotated(access, "disabled").allowed).to.equal(true);
+    expect(annotated(access, "off").message).to.equal(
+      'metadata.annotations[liqo.io/api-server-support]: "off" is none of remote, disabled',
+    );
+    const eviction = "offloading.liqo.io/eviction-after-unschedulable";
+    expect(annotated(eviction, "60").allowed).to.equal(true);
+    expect(annotated(eviction, "1m").message).to.contain(`metadata.annotations[${eviction}]: "1m" is neither`);
+  });
+
+  it("warns that another name leads nowhere from other namespaces", () => {
+    expect(nameWarnings("app", "app")).to.deep.equal([]);
+    expect(nameWarnings("app", "app-consumer")[0]).to.contain("as NAME.app-consumer, and not as NAME.app");
   });
 
   it("keeps names and warns of a stricter strategy", () => {

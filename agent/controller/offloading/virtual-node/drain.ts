@@ -47,9 +47,11 @@ export async function removePods(client: KubeClient, nodeName: string, mode: Dra
   return { remaining: names(["leaving", "blocked"]), blocked: names(["blocked"]) };
 }
 
-type EvictionResult = "gone" | "leaving" | "blocked";
+/** `blocked`: by disruption budgets, for now. */
+export type EvictionResult = "gone" | "leaving" | "blocked";
 
-async function evict(client: KubeClient, pod: Pod): Promise<EvictionResult> {
+/** Asks Kubernetes to make a pod leave its node, as far as disruption budgets allow. */
+export async function evict(client: KubeClient, pod: Pod): Promise<EvictionResult> {
   if (pod.metadata?.deletionTimestamp) return "leaving";
   const { name = "", namespace, uid } = pod.metadata ?? {};
   const body = {
