@@ -164,6 +164,8 @@ describe("offloading controllers against a real API server", function () {
   });
 
   it("offloads a namespace: label, mapping, remote namespace with the consumer's rights, status", async () => {
+    const { metadata, spec } = podOn("ordinary", "older", { tolerations: [] });
+    await client.create(PodResource, { metadata: { ...metadata, labels: {} }, spec });
     await client.create(
       NamespaceOffloadingResource,
       NamespaceOffloadingResource.build({
@@ -171,6 +173,8 @@ describe("offloading controllers against a real API server", function () {
         spec: { clusterSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "Exists" }] }] } },
       }),
     );
+    expect(await told("NamespaceOffloading", OFFLOADING, "PodsPredateOffloading")).to.match(/^1 pods are older/);
+    await client.delete(PodResource, { name: "older", namespace: "app" }, { gracePeriodSeconds: 0 });
     const source = await eventually("the mapping", async () => {
       const map = await client.get(NamespaceMapResource, VIRTUAL_NODE);
       return map?.spec.desiredMapping?.["app"] === "app-consumer" ? map : undefined;

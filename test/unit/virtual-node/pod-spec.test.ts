@@ -190,6 +190,25 @@ describe("spec of the remote pod", () => {
     expect(tokenKey("api", "token")).to.equal("api-3c469e");
   });
 
+  it("leads variables that come from the CA to the renamed ConfigMap, and no others", () => {
+    const from = (name: string) => ({ name: "CA", valueFrom: { configMapKeyRef: { name, key: "ca.crt" } } });
+    const all = (name: string) => ({ prefix: "P_", configMapRef: { name } });
+    const spec = remotePodSpec(
+      pod({
+        containers: [
+          {
+            ...container,
+            env: [from("kube-root-ca.crt"), from("own")],
+            envFrom: [all("kube-root-ca.crt"), all("own")],
+          },
+        ],
+      }),
+      options,
+    );
+    expect(spec.containers[0]?.env).to.deep.equal([from("kube-root-ca.crt.consu"), from("own")]);
+    expect(spec.containers[0]?.envFrom).to.deep.equal([all("kube-root-ca.crt.consu"), all("own")]);
+  });
+
   it("removes tokens where access is disabled, and changes nothing where it is the provider's", () => {
     const disabled = remotePodSpec(pod({ volumes: [projected] }), { ...options, apiAccess: "disabled" });
     expect(disabled.volumes?.[0]?.projected?.sources).to.have.length(2);
@@ -216,6 +235,7 @@ describe("spec of the remote pod", () => {
       expect(values).to.include({
         KUBERNETES_SERVICE_HOST: "kubernetes.default",
         KUBERNETES_SERVICE_PORT: "6443",
+        KUBERNETES_SERVICE_PORT_HTTPS: "6443",
         KUBERNETES_PORT: "tcp://kubernetes.default:6443",
         KUBERNETES_PORT_6443_TCP_ADDR: "kubernetes.default",
       });

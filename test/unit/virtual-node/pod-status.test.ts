@@ -133,6 +133,14 @@ describe("status of the local pod", () => {
     expect(new RestartCounts().offset(local(7), remote("b", 6))).to.equal(1);
   });
 
+  it("counts it for init containers, too", () => {
+    const remote = pod({ initContainerStatuses: [containerStatus({ name: "init", restartCount: 2 })] });
+    const local: Pod = pod({});
+    local.spec = { containers: [], initContainers: [{ name: "init" }] };
+    const status = localPodStatus(local, remote, { ...options, restartOffset: 3 });
+    expect(status.initContainerStatuses?.map(({ restartCount }) => restartCount)).to.deep.equal([5]);
+  });
+
   it("knows which containers may not come back", () => {
     const ended = (exitCode: number, restartPolicy: string): Pod =>
       pod({ containerStatuses: [containerStatus(terminated(exitCode))] }, { restartPolicy });
