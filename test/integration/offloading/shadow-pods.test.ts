@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { PodSpec } from "kubernetes-types/core/v1";
+import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import {
   ConfigurationResource,
   ForeignClusterResource,
@@ -438,5 +439,50 @@ describe("shadow resources against a real API server", function () {
     await eventually("the first ready again", async () => (await readiness())?.[0] === true);
     await client.delete(ShadowEndpointSliceResource, id("web-1"));
     await gone(client, EndpointSliceResource, id("web-1"));
+  });
+
+  it("gives endpoints at a third cluster its own addresses of that cluster, as soon as there is a network towards it", async () => {
+    const data = JSON.stringify({ clusterAddresses: { neighbour: ["10.200.0.9"] } });
+    await client.create(
+      ShadowEndpointSliceResource,
+      ShadowEndpointSliceResource.build({
+        metadata: {
+          ...id("direct-1"),
+          labels: ORIGIN,
+          annotations: { note: "1", "liqo.io/direct-connections-data": data },
+        },
+        spec: {
+          template: {
+            addressType: "IPv4",
+            endpoints: [{ addresses: ["10.200.0.5"] }, { addresses: ["10.200.0.9"] }],
+            ports: [],
+          },
+        },
+      }),
+    );
+    const addresses = (slice?: EndpointSlice) => slice?.endpoints.flatMap(({ addresses: all }) => all).join();
+    const slice = await eventually("the EndpointSlice", () => client.get(EndpointSliceResource, id("direct-1")));
+    expect(addresses(slice)).to.equal("10.71.0.5");
+    expect(slice.metadata?.annotations).to.include({ note: "1" });
+    expect(slice.metadata?.annotations).to.not.have.property("liqo.io/direct-connections-data");
+
+    const configuration = await client.create(
+      ConfigurationResource,
+      ConfigurationResource.build({
+        metadata: { ...id("neighbour"), labels: { "liqo.io/remote-cluster-id": "neighbour" } },
+        spec: { remote: { cidr: { pod: ["10.200.0.0/16"], external: ["10.70.0.0/16"] } } },
+      }),
+    );
+    const status = { remote: { cidr: { pod: ["10.73.0.0/16"], external: ["10.74.0.0/16"] } } };
+    await client.mergePatch(ConfigurationResource, id("neighbour"), { status }, { subresource: "status" });
+    await eventually("the endpoint at the neighbour", async () => {
+      return addresses(await client.get(EndpointSliceResource, id("direct-1"))) === "10.71.0.5,10.73.0.9";
+    });
+    await client.delete(ConfigurationResource, id("neighbour"), { uid: configuration.metadata.uid });
+    await eventually("the endpoint to go with its network", async () => {
+      return addresses(await client.get(EndpointSliceResource, id("direct-1"))) === "10.71.0.5";
+    });
+    await client.delete(ShadowEndpointSliceResource, id("direct-1"));
+    await gone(client, EndpointSliceResource, id("direct-1"));
   });
 });

@@ -6,7 +6,7 @@ import {
   ShadowPodResource,
   type ShadowPod,
 } from "../../../agent/api/index.js";
-import { endpointSliceOf } from "../../../agent/controller/offloading/shadow-endpoint-slice/mapping.js";
+import { clustersBehind, endpointSliceOf } from "../../../agent/controller/offloading/shadow-endpoint-slice/mapping.js";
 import {
   CHANGES_ANNOTATION,
   appliedChanges,
@@ -99,5 +99,19 @@ describe("EndpointSlice of a ShadowEndpointSlice", () => {
     const endpoints = [{ addresses: ["10.1.0.1"] }, { addresses: ["10.1.0.2"] }];
     const direct = { stranger: ["10.1.0.1"], neighbour: ["10.1.0.2"] };
     expect(slice(endpoints, direct).map(({ addresses }) => addresses[0])).to.deep.equal(["10.11.0.2"]);
+  });
+
+  it("depends on the consumer and on those that are reached directly", () => {
+    const behind = (annotations: Record<string, string>): string[] =>
+      clustersBehind(
+        ShadowEndpointSliceResource.build({
+          metadata: { name: "s", labels: { "offloading.liqo.io/origin": "consumer" }, annotations },
+          spec: {},
+        }),
+      );
+    const data = JSON.stringify({ clusterAddresses: { neighbour: ["10.1.0.1", "10.1.0.2"] } });
+    expect(behind({})).to.deep.equal(["consumer"]);
+    expect(behind({ "liqo.io/direct-connections-data": data })).to.include.members(["consumer", "neighbour"]);
+    expect(behind({ "liqo.io/direct-connections-data": "{" })).to.deep.equal(["consumer"]);
   });
 });

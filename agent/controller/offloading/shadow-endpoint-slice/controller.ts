@@ -11,7 +11,7 @@ import type { ControllerContext } from "../../context.js";
 import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { isPeerReachable } from "../peer-state.js";
-import { endpointSliceOf } from "./mapping.js";
+import { clustersBehind, endpointSliceOf } from "./mapping.js";
 
 /**
  * On the provider. Watches ShadowEndpointSlices, their EndpointSlices, Configurations and ForeignClusters. Owns one EndpointSlice for each
@@ -57,10 +57,15 @@ export function shadowEndpointSliceController({ client, informers, logger }: Con
       .list()
       .filter((shadow) => originOf(shadow) === clusterID)
       .map(keyOf);
+  const mappedBy = (clusterID: string): string[] =>
+    shadows
+      .list()
+      .filter((shadow) => clustersBehind(shadow).includes(clusterID))
+      .map(keyOf);
   return new Controller({ name: "shadow-endpoint-slice", reconcile, logger, workers: 5 })
     .watch(shadows)
     .watch(slices)
-    .watch(configurations, ({ metadata }) => ofOrigin(metadata.labels?.[Labels.remoteClusterID] ?? ""))
+    .watch(configurations, ({ metadata }) => mappedBy(metadata.labels?.[Labels.remoteClusterID] ?? ""))
     .watch(foreignClusters, (foreignCluster, event) =>
       event.type === "updated" && isPeerReachable(event.old) === isPeerReachable(event.object)
         ? []

@@ -45,6 +45,15 @@ export function endpointSliceOf(shadow: ShadowEndpointSlice, inputs: SliceInputs
   };
 }
 
+/** The clusters whose Configurations decide about the addresses of a slice: the consumer's, and those that it names as reached directly. */
+export function clustersBehind({ metadata }: ShadowEndpointSlice): string[] {
+  const { labels, annotations } = metadata;
+  return [
+    labels?.[Labels.offloadingOrigin] ?? "",
+    ...directClusters(annotations?.[Annotations.directConnectionsData]).values(),
+  ];
+}
+
 /** An endpoint without any address left is dropped. Only `ready` that is true or unset may become false, never the other way. */
 function mapEndpoint(
   endpoint: Endpoint,
