@@ -117,7 +117,7 @@ export const VIRTUAL_KUBELET_LOCAL_RULES: ReasonedRule[] = [
     verbs: READ,
   },
   {
-    why: "How the pod ranges are translated.",
+    why: "How the pod ranges are translated, also those of other providers, which may have endpoints of Services.",
     apiGroups: ["networking.liqo.io"],
     resources: ["configurations"],
     verbs: READ,

@@ -10,6 +10,7 @@ import {
   VirtualNodeResource,
   mapRemoteAddress,
   peerConfiguration,
+  tenantNamespaceName,
   type Configuration,
   type ForeignCluster,
   type IP,
@@ -44,11 +45,8 @@ export class LiveState {
       fieldSelector: `metadata.name=${foreignClusterId}`,
       logger,
     });
-    // In any namespace, as a documented manifest names none.
-    this.configurations = new Informer(local, ConfigurationResource, {
-      labelSelector: `${Labels.remoteClusterID}=${foreignClusterId}`,
-      logger,
-    });
+    // Other providers' too: pods there are endpoints of Services. In any namespace, as a documented manifest names none.
+    this.configurations = new Informer(local, ConfigurationResource, { logger });
     this.apiServerIPs = new Informer(local, IPResource, {
       namespace: liqoNamespace,
       labelSelector: `${Labels.ipType}=${IPType.apiServer}`,
@@ -84,6 +82,11 @@ export class LiveState {
   get configuration(): Configuration | undefined {
     const { foreignClusterId, tenantNamespace } = this.config;
     return peerConfiguration(this.configurations.list(), foreignClusterId, tenantNamespace);
+  }
+
+  /** This cluster's Configuration of any other; undefined without a network towards it. */
+  configurationOf(clusterId: string): Configuration | undefined {
+    return peerConfiguration(this.configurations.list(), clusterId, tenantNamespaceName(clusterId));
   }
 
   get offloadingPatch(): OffloadingPatch {

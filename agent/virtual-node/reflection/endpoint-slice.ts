@@ -1,3 +1,4 @@
+import type { Node, Service } from "kubernetes-types/core/v1";
 import type { Endpoint, EndpointSlice } from "kubernetes-types/discovery/v1";
 import {
   Annotations,
@@ -6,9 +7,11 @@ import {
   ShadowEndpointSliceResource,
   cidrContainsAddress,
   isIPv4,
+  unmapRemoteAddress,
   type ShadowEndpointSlice,
 } from "../../api/index.js";
-import { EndpointSliceResource } from "../../runtime/index.js";
+import { EndpointSliceResource, ServiceResource } from "../../runtime/index.js";
+import { asksForDirectConnections, directConnections, type DirectConnections } from "./direct-connections.js";
 import type { ReflectedKind, ReflectionScope } from "./reflected-kind.js";
 import { isSet, type ReflectionPolicy } from "./reflected-metadata.js";
 
@@ -21,21 +24,33 @@ export const endpointSliceKind: ReflectedKind<EndpointSlice, ShadowEndpointSlice
   local: EndpointSliceResource,
   remote: ShadowEndpointSliceResource,
   replaceable: true,
-  accepts: (slice, { local, policy, pair }) => {
-    const serviceName = slice.metadata?.labels?.[SERVICE_NAME_LABEL];
-    if (pair.local === "default" && serviceName === "kubernetes") return false;
-    const service = serviceName ? local.services.find(pair.local, serviceName) : undefined;
-    return isSliceReflectable(slice.metadata?.annotations, service?.metadata?.annotations, policy);
+  accepts: (slice, scope) => {
+    const { pair, policy, local } = scope;
+    if (pair.local === "default" && slice.metadata?.labels?.[SERVICE_NAME_LABEL] === "kubernetes") return false;
+    // What its Service says, and which addresses are lent to peers, cannot be told yet.
+    if (!local.services.hasSynced || !local.ips.hasSynced) return "leave";
+    return isSliceReflectable(slice.metadata?.annotations, serviceOf(slice, scope)?.metadata?.annotations, policy);
   },
-  metadata: ({ labels }) => {
+  metadata: ({ labels, annotations }, slice, scope) => {
     // The provider's own slice controllers leave alone what is managed by another.
     labels[MANAGED_BY_LABEL] = LabelValues.endpointSliceManager;
+    // Nobody else may say which cluster an address is of.
+    delete annotations[Annotations.directConnectionsData];
+    const data = directConnectionsOf(slice, scope)?.data;
+    if (data) annotations[Annotations.directConnectionsData] = data;
+  },
+  remark: (slice, scope) => {
+    const service = serviceOf(slice, scope);
+    const message = directConnectionsOf(slice, scope)?.problem;
+    return service && message
+      ? { type: ServiceResource, object: service, reason: "IndirectConnection", message }
+      : undefined;
   },
   forge: (slice, scope) => ({
     spec: {
       template: {
         addressType: slice.addressType,
-        endpoints: remoteEndpoints(slice, translationOf(scope)),
+        endpoints: remoteEndpoints(slice, translationOf(slice, scope)),
         ports: slice.ports ?? [],
       },
     },
@@ -45,21 +60,18 @@ export const endpointSliceKind: ReflectedKind<EndpointSlice, ShadowEndpointSlice
 /** How endpoints are seen from the provider. */
 export interface EndpointTranslation {
   homeClusterId: string;
-  foreignClusterId: string;
-  /** The cluster that a node stands for; "" for a node of this cluster; undefined for one that is not there. */
-  clusterOfNode: (nodeName: string) => string | undefined;
-  /** The address by which the provider may ask for it; undefined while there is none. */
-  translate: (address: string) => string | undefined;
+  /** The cluster that an endpoint is in; undefined for one that is none for the provider. */
+  clusterOf: (endpoint: Endpoint) => string | undefined;
+  /** The address, of a cluster, by which the provider may ask for it; undefined while there is none. */
+  translate: (address: string, clusterId: string) => string | undefined;
 }
 
-/**
- * Endpoints that the provider does not have by itself: all but those on its own virtual nodes. An endpoint without an
- * address for the provider is left out until it gets one.
- */
+/** Endpoints for the provider. One without an address for it is left out until it gets one. */
 export function remoteEndpoints(slice: EndpointSlice, translation: EndpointTranslation): Endpoint[] {
   return (slice.endpoints ?? []).flatMap((endpoint) => {
-    if (!isForProvider(endpoint, translation)) return [];
-    const addresses = endpoint.addresses.flatMap((address) => translation.translate(address) ?? []);
+    const cluster = translation.clusterOf(endpoint);
+    if (cluster === undefined) return [];
+    const addresses = endpoint.addresses.flatMap((address) => translation.translate(address, cluster) ?? []);
     if (addresses.length === 0) return [];
     const { hostname, zone, hints, targetRef, conditions } = endpoint;
     return {
@@ -74,29 +86,62 @@ export function remoteEndpoints(slice: EndpointSlice, translation: EndpointTrans
   });
 }
 
-function isForProvider({ nodeName }: Endpoint, { clusterOfNode, foreignClusterId }: EndpointTranslation): boolean {
-  if (!nodeName) return true;
-  const cluster = clusterOfNode(nodeName);
-  return cluster !== undefined && cluster !== foreignClusterId;
+/**
+ * The cluster of an endpoint: this one, unless its node stands for another. Undefined for what the provider has by itself, all that
+ * is on its own virtual nodes, and for what is on a node that is not there.
+ */
+export function clusterOfEndpoint(
+  { nodeName }: Endpoint,
+  { homeClusterId, foreignClusterId }: { homeClusterId: string; foreignClusterId: string },
+  nodeOf: (name: string) => Node | undefined,
+): string | undefined {
+  if (!nodeName) return homeClusterId;
+  const node = nodeOf(nodeName);
+  if (!node) return undefined;
+  const cluster = node.metadata?.labels?.[Labels.remoteClusterID] || homeClusterId;
+  return cluster === foreignClusterId ? undefined : cluster;
 }
 
-function translationOf({ context, local, pair }: ReflectionScope): EndpointTranslation {
-  const { config, state } = context;
+function translationOf(slice: EndpointSlice, scope: ReflectionScope): EndpointTranslation {
+  const direct = directConnectionsOf(slice, scope);
   return {
-    homeClusterId: config.homeClusterId,
-    foreignClusterId: config.foreignClusterId,
-    clusterOfNode: (name) => {
-      const node = local.nodes.get(name);
-      return node && (node.metadata?.labels?.[Labels.remoteClusterID] ?? "");
-    },
-    translate: (address) => {
-      if (!isIPv4(address)) return undefined;
-      // Pod addresses are remapped by the provider itself; without a network there is nothing to remap.
-      const isPod = config.localPodCidrs.some((cidr) => cidrContainsAddress(cidr, address));
-      if (isPod || config.localPodCidrs.length === 0 || !state.networkingEnabled) return address;
-      return local.ips.inNamespace(pair.local).find(({ spec }) => spec.ip === address)?.status?.ip;
-    },
+    homeClusterId: scope.context.config.homeClusterId,
+    clusterOf: clustersIn(scope),
+    translate: (address, cluster) =>
+      isIPv4(address) ? (direct?.addressOf(address, cluster) ?? addressThroughHere(address, scope)) : undefined,
   };
+}
+
+function clustersIn({ context, local }: ReflectionScope): (endpoint: Endpoint) => string | undefined {
+  return (endpoint) => clusterOfEndpoint(endpoint, context.config, (name) => local.nodes.get(name));
+}
+
+/** The address by which the provider reaches what this cluster knows by the given one; undefined while there is none. */
+function addressThroughHere(address: string, { context, local, pair }: ReflectionScope): string | undefined {
+  const { config, state } = context;
+  // Pod addresses are remapped by the provider itself; without a network there is nothing to remap.
+  const isPod = config.localPodCidrs.some((cidr) => cidrContainsAddress(cidr, address));
+  if (isPod || config.localPodCidrs.length === 0 || !state.networkingEnabled) return address;
+  return local.ips.inNamespace(pair.local).find(({ spec }) => spec.ip === address)?.status?.ip;
+}
+
+/** Undefined unless the slice's Service asks for them. */
+function directConnectionsOf(slice: EndpointSlice, scope: ReflectionScope): DirectConnections | undefined {
+  if (!asksForDirectConnections(serviceOf(slice, scope))) return undefined;
+  const { config, state } = scope.context;
+  return directConnections(slice, {
+    homeClusterId: config.homeClusterId,
+    clusterOf: clustersIn(scope),
+    ownAddress: (address, clusterId) => {
+      const configuration = state.configurationOf(clusterId);
+      return configuration ? unmapRemoteAddress(configuration, address) : address;
+    },
+  });
+}
+
+function serviceOf({ metadata }: EndpointSlice, { local, pair }: ReflectionScope): Service | undefined {
+  const name = metadata?.labels?.[SERVICE_NAME_LABEL];
+  return name ? local.services.find(pair.local, name) : undefined;
 }
 
 /** A slice's own annotation beats its Service's. @throws Error when one object asks for both */

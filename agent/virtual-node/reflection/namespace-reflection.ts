@@ -55,6 +55,8 @@ export class NamespaceReflection {
       // A claim may name a node before the node is known here.
       this.claims.enqueueAll();
     });
+    // By these, addresses of other providers are told as those call them.
+    context.state.configurations.onEvent(() => this.slices.enqueueAll());
     // Classes and what is not to be reflected.
     context.state.virtualNodes.onEvent(() => this.enqueueAll());
   }
@@ -90,6 +92,8 @@ export class NamespaceReflection {
       }
     });
     local.ips.onEvent(() => this.slices.enqueueAll(pair.local));
+    // Slices wait until both are known, and either may be none.
+    for (const informer of [local.services, local.ips]) informer.onSync(() => this.slices.enqueueAll(pair.local));
     for (const informer of ownInformers(local)) informer.start();
     return {
       stop: async () => {

@@ -16,6 +16,14 @@ export interface ReflectionScope {
 /** Whether there is to be a copy; "leave": that cannot be told now, and all stays as it is. */
 export type Verdict = boolean | "leave";
 
+/** An event on the consumer's object that people look at. */
+export interface Remark {
+  type: ResourceType;
+  object: KubeObject;
+  reason: string;
+  message: string;
+}
+
 /** How one kind of the consumer's objects becomes one of the provider's. */
 export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
   /** As arguments call it: "service", "configmap", … */
@@ -27,7 +35,13 @@ export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
   /** Everything of the remote object but its name, namespace and standard metadata. `present` is the copy that is there. */
   forge(object: L, scope: ReflectionScope, present?: R): Omit<R, "apiVersion" | "kind" | "metadata">;
   /** Changes to the labels and annotations that all reflected objects get. */
-  metadata?(metadata: { labels: Record<string, string>; annotations: Record<string, string> }, object: L): void;
+  metadata?(
+    metadata: { labels: Record<string, string>; annotations: Record<string, string> },
+    object: L,
+    scope: ReflectionScope,
+  ): void;
+  /** What the owner should know of the copy; a warning says so when it becomes another. */
+  remark?(object: L, scope: ReflectionScope): Remark | undefined;
   /** What remains to be done in the consumer's cluster once the copy is as it should be. */
   reflected?(object: L, copy: R, scope: ReflectionScope): Promise<void>;
   /** What remains to be done there once the copy has been told to go, though its original stays. */

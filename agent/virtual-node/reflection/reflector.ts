@@ -150,8 +150,13 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     { scope, remote }: Entry<L, R>,
   ): Promise<R | undefined> {
     const id = { name: remoteName, namespace: scope.pair.remote };
-    const desired = { metadata: { ...id, ...this.metadataOf(object) }, ...this.kind.forge(object, scope, present) };
-    const fingerprint = fingerprintOf(this.kind.fetch ? object.metadata?.resourceVersion : "", desired);
+    const desired = {
+      metadata: { ...id, ...this.metadataOf(object, scope) },
+      ...this.kind.forge(object, scope, present),
+    };
+    const remark = this.kind.remark?.(object, scope);
+    const version = this.kind.fetch ? object.metadata?.resourceVersion : "";
+    const fingerprint = fingerprintOf(version, desired, remark?.message);
     if (present && this.applied.get(key) === `${fingerprint}@${present.metadata?.resourceVersion}`) return present;
     if (!present) await this.refuseForeign(object, id);
     const complete = this.kind.fetch ? await this.complete(object, desired, scope) : desired;
@@ -159,12 +164,16 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     const result = await this.apply(object, complete as DeepPartial<R>, present);
     this.applied.set(key, `${fingerprint}@${result.metadata?.resourceVersion}`);
     remote.observe(result);
+    if (remark) this.context.recorder.warning(remark.type, remark.object, remark.reason, remark.message);
     return result;
   }
 
-  private metadataOf(object: L): { labels: Record<string, string>; annotations: Record<string, string> } {
+  private metadataOf(
+    object: L,
+    scope: ReflectionScope,
+  ): { labels: Record<string, string>; annotations: Record<string, string> } {
     const metadata = reflectedMetadata(object.metadata, this.reflection, this.context.state.offloadingPatch);
-    this.kind.metadata?.(metadata, object);
+    this.kind.metadata?.(metadata, object, scope);
     // Marks what belongs to one virtual node. Here it would be another cluster's, which offloads to this one.
     delete metadata.labels[Labels.offloadingNodeName];
     return metadata;

@@ -4,6 +4,7 @@ import { TLSSocket } from "node:tls";
 import type { Event, Pod, PodStatus } from "kubernetes-types/core/v1";
 import {
   Annotations,
+  ConfigurationResource,
   IPResource,
   Labels,
   NamespaceOffloadingResource,
@@ -37,7 +38,16 @@ import { setupServingCertificateApprover } from "../../../agent/virtual-node/ser
 import { median } from "../../bench/result.js";
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
-import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, quietLogger, startHarness, type Harness } from "./harness.js";
+import {
+  LOCAL_NAMESPACE,
+  NODE,
+  POD_CIDR,
+  REMOTE_NAMESPACE,
+  TENANT,
+  quietLogger,
+  startHarness,
+  type Harness,
+} from "./harness.js";
 
 const SECONDS = 10_000;
 /** A crowd's minor changes wait for ten seconds, and twelve take their time. */
@@ -832,6 +842,85 @@ describe("virtual node between two API servers", function () {
     await appears(provider, ShadowEndpointSliceResource, remote("web-abc"), ({ spec }) =>
       Boolean(spec.template?.endpoints?.some(({ addresses }) => addresses[0] === "10.70.0.8")),
     );
+  });
+
+  it("names endpoints at another provider by that provider's own addresses, for Services that are to reach them directly", async () => {
+    const ids = { metadata: { name: "elsewhere", labels: { [Labels.remoteClusterID]: "other" } } };
+    await consumer.create(NodeResource, ids);
+    const ip = IPResource.build({ metadata: local("other-pod"), spec: { ip: "10.73.0.9" } });
+    await consumer.create(IPResource, ip);
+    const lent = { ip: "10.70.0.9", cidr: "10.70.0.0/16" };
+    await consumer.mergePatch(IPResource, local("other-pod"), { status: lent }, { subresource: "status" });
+    await consumer.create(ServiceResource, { metadata: local("direct"), spec: { ports: [{ port: 80 }] } });
+    const endpoints = [
+      { addresses: ["10.201.0.5"], nodeName: "worker" },
+      { addresses: ["10.71.0.9"], nodeName: NODE },
+      { addresses: ["10.73.0.9"], nodeName: "elsewhere" },
+    ];
+    await consumer.create(EndpointSliceResource, {
+      metadata: {
+        ...local("direct-1"),
+        labels: { "kubernetes.io/service-name": "direct" },
+        // Of whom it is, only this process says.
+        annotations: { note: "1", [Annotations.directConnectionsData]: "{}" },
+      },
+      addressType: "IPv4",
+      endpoints,
+      ports: [],
+    });
+    const told = async (addresses: string[], clusterAddresses?: Record<string, string[]>): Promise<void> => {
+      const data = clusterAddresses && JSON.stringify({ clusterAddresses });
+      await appears(provider, ShadowEndpointSliceResource, remote("direct-1"), ({ metadata, spec }) => {
+        const present = spec.template?.endpoints?.flatMap((endpoint) => endpoint.addresses);
+        return (
+          present?.join() === addresses.join() &&
+          metadata.annotations?.["note"] === "1" &&
+          metadata.annotations[Annotations.directConnectionsData] === data
+        );
+      });
+    };
+    const ask = (value: string | null): Promise<unknown> =>
+      consumer.mergePatch(ServiceResource, local("direct"), {
+        metadata: { annotations: { [Annotations.useDirectConnections]: value } },
+      });
+    await told(["10.201.0.5", "10.70.0.9"]);
+    await ask("true");
+    await told(["10.201.0.5", "10.73.0.9"], { other: ["10.73.0.9"] });
+
+    // By its Configuration the other cluster's pods are known here by another range than there.
+    const configuration = { name: "other", namespace: TENANT };
+    await consumer.create(
+      ConfigurationResource,
+      ConfigurationResource.build({
+        metadata: { ...configuration, labels: { [Labels.remoteClusterID]: "other" } },
+        spec: { remote: { cidr: { pod: [POD_CIDR], external: ["10.70.0.0/16"] } } },
+      }),
+    );
+    const status = { remote: { cidr: { pod: ["10.73.0.0/16"], external: ["10.74.0.0/16"] } } };
+    await consumer.mergePatch(ConfigurationResource, configuration, { status }, { subresource: "status" });
+    await told(["10.201.0.5", "10.201.0.9"], { other: ["10.201.0.9"] });
+
+    // An address that a pod here has, too, says nothing of its cluster.
+    const twin = { addresses: ["10.201.0.9"], nodeName: "worker" };
+    await consumer.mergePatch(EndpointSliceResource, local("direct-1"), { endpoints: [...endpoints, twin] });
+    await told(["10.201.0.5", "10.70.0.9", "10.201.0.9"]);
+    await until("the Service to say so", SECONDS, async () => {
+      const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
+      return items.some(
+        ({ reason, involvedObject: on, message }) =>
+          reason === "IndirectConnection" && on.kind === "Service" && message?.includes("10.201.0.9 (other, consumer)"),
+      );
+    });
+    await consumer.mergePatch(EndpointSliceResource, local("direct-1"), { endpoints });
+    await told(["10.201.0.5", "10.201.0.9"], { other: ["10.201.0.9"] });
+
+    await ask(null);
+    await told(["10.201.0.5", "10.70.0.9"]);
+    await consumer.delete(ServiceResource, local("direct"));
+    await consumer.delete(EndpointSliceResource, local("direct-1"));
+    await vanishes(provider, ShadowEndpointSliceResource, remote("direct-1"));
+    await consumer.delete(ConfigurationResource, configuration);
+    await consumer.delete(NodeResource, { name: "elsewhere" });
   });
 
   it("brings events back", async () => {

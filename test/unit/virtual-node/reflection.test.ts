@@ -1,9 +1,19 @@
 import { expect } from "chai";
 import type { Service, ServiceSpec } from "kubernetes-types/core/v1";
+import type { Endpoint } from "kubernetes-types/discovery/v1";
 import { NamespaceMapResource, type NamespaceMap } from "../../../agent/api/index.js";
 import { namespaceMappings } from "../../../agent/virtual-node/namespaces/namespace-mapping.js";
 import { shadowPodPatch } from "../../../agent/virtual-node/pods/shadow-pod.js";
-import { isSliceReflectable, remoteEndpoints } from "../../../agent/virtual-node/reflection/endpoint-slice.js";
+import {
+  asksForDirectConnections,
+  directConnections,
+  type DirectConnections,
+} from "../../../agent/virtual-node/reflection/direct-connections.js";
+import {
+  clusterOfEndpoint,
+  isSliceReflectable,
+  remoteEndpoints,
+} from "../../../agent/virtual-node/reflection/endpoint-slice.js";
 import { localEvent, localKindOf } from "../../../agent/virtual-node/reflection/event.js";
 import { remoteIngressSpec } from "../../../agent/virtual-node/reflection/ingress.js";
 import type { ReflectionScope } from "../../../agent/virtual-node/reflection/reflected-kind.js";
@@ -124,10 +134,17 @@ describe("reflection", () => {
   });
 
   it("keeps endpoints that are not the provider's own, also where none is left", () => {
+    const clusters = { homeClusterId: "consumer", foreignClusterId: "provider" };
+    const labels: Record<string, Record<string, string>> = {
+      worker: {},
+      home: { "liqo.io/remote-cluster-id": "consumer" },
+      provider: { "liqo.io/remote-cluster-id": "provider" },
+      third: { "liqo.io/remote-cluster-id": "third" },
+    };
+    const nodeOf = (name: string) => labels[name] && { metadata: { name, labels: labels[name] } };
     const translation = {
-      homeClusterId: "consumer",
-      foreignClusterId: "provider",
-      clusterOfNode: (name: string) => ({ worker: "", home: "consumer", provider: "provider", third: "third" })[name],
+      ...clusters,
+      clusterOf: (endpoint: Endpoint) => clusterOfEndpoint(endpoint, clusters, nodeOf),
       translate: (address: string) => (address === "10.9.9.9" ? undefined : address),
     };
     const on = (nodeName: string | undefined, address: string): { addresses: string[]; nodeName?: string } => ({
@@ -155,6 +172,86 @@ describe("reflection", () => {
     ]);
     expect(new Set(endpoints.map(({ nodeName }) => nodeName))).to.deep.equal(new Set(["consumer"]));
     expect(remoteEndpoints({ addressType: "IPv4", endpoints: [] }, translation)).to.deep.equal([]);
+  });
+
+  describe("of Services with direct connections", () => {
+    /** Nodes are named after their clusters; the second one's pods are known here by another range. */
+    const direct = (
+      endpoints: [cluster: string | undefined, address: string][],
+      annotations: Record<string, string> = {},
+    ): DirectConnections =>
+      directConnections(
+        {
+          metadata: { name: "web-1", annotations },
+          addressType: "IPv4",
+          endpoints: endpoints.map(([nodeName, address]) => ({ addresses: [address], nodeName })),
+        },
+        {
+          homeClusterId: "consumer",
+          clusterOf: ({ nodeName = "consumer" }) => (nodeName === "provider" ? undefined : nodeName),
+          ownAddress: (address, cluster) => (cluster === "second" ? address.replace("10.81.", "10.42.") : address),
+        },
+      );
+    const dataOf = ({ data }: DirectConnections): unknown => data && JSON.parse(data);
+
+    it("are asked for by the value true alone", () => {
+      const asks = (value: string): boolean =>
+        asksForDirectConnections({ metadata: { annotations: { "liqo.io/use-direct-connections": value } } });
+      expect(["true", "True", "false", "", "yes"].map(asks)).to.deep.equal([true, true, false, false, false]);
+      expect(asksForDirectConnections({})).to.equal(false);
+      expect(asksForDirectConnections(undefined)).to.equal(false);
+    });
+
+    it("names addresses at other providers as those call them, and translates none", () => {
+      const plan = direct([
+        ["consumer", "10.42.0.1"],
+        [undefined, "192.168.7.7"],
+        ["provider", "10.71.0.1"],
+        ["second", "10.81.0.2"],
+        ["third", "10.43.0.3"],
+        ["third", "10.43.0.4"],
+      ]);
+      expect(dataOf(plan)).to.deep.equal({
+        clusterAddresses: { second: ["10.42.0.2"], third: ["10.43.0.3", "10.43.0.4"] },
+      });
+      expect(plan.problem).to.equal(undefined);
+      expect(plan.addressOf("10.42.0.1", "consumer")).to.equal("10.42.0.1");
+      expect(plan.addressOf("192.168.7.7", "consumer")).to.equal("192.168.7.7");
+      expect(plan.addressOf("10.81.0.2", "second")).to.equal("10.42.0.2");
+      expect(plan.addressOf("10.43.0.3", "third")).to.equal("10.43.0.3");
+    });
+
+    it("says nothing of other providers where there is none", () => {
+      expect(direct([["consumer", "10.42.0.1"]]).data).to.equal(undefined);
+      expect(direct([]).data).to.equal(undefined);
+    });
+
+    it("leaves an address that several clusters have to the way through here, and says so", () => {
+      const plan = direct([
+        ["consumer", "10.42.0.2"],
+        ["second", "10.81.0.2"],
+        ["second", "10.81.0.3"],
+      ]);
+      expect(dataOf(plan)).to.deep.equal({ clusterAddresses: { second: ["10.42.0.3"] } });
+      expect(plan.addressOf("10.42.0.2", "consumer")).to.equal("10.42.0.2");
+      expect(plan.addressOf("10.81.0.2", "second")).to.equal(undefined);
+      expect(plan.addressOf("10.81.0.3", "second")).to.equal("10.42.0.3");
+      expect(plan.problem).to.match(/^EndpointSlice web-1: .*10\.42\.0\.2 \(consumer, second\)/);
+    });
+
+    it("leaves everything to the way through here when the annotations would be too large, and says so", () => {
+      const endpoints: [string, string][] = [["third", "10.43.0.3"]];
+      const data = JSON.stringify({ clusterAddresses: { third: ["10.43.0.3"] } });
+      const room = 256 * 1024 - "liqo.io/direct-connections-data".length - data.length - "note".length;
+      // What stands in the way of its own annotation only is replaced.
+      const own = { "liqo.io/direct-connections-data": "x".repeat(100) };
+      expect(direct(endpoints, { ...own, note: "x".repeat(room - 1) }).data).to.equal(data);
+      const plan = direct(endpoints, { note: "x".repeat(room) });
+      expect(plan.data).to.equal(undefined);
+      expect(plan.addressOf("10.43.0.3", "third")).to.equal(undefined);
+      expect(plan.problem).to.match(/^EndpointSlice web-1: .*256 KiB/);
+      expect(direct([["consumer", "10.42.0.1"]], { note: "x".repeat(room) }).problem).to.equal(undefined);
+    });
   });
 
   it("turns a ShadowPod's event into the pod's", () => {
