@@ -101,6 +101,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     implementation: () => reporter.tunnel,
     isActive: () => leadership === undefined || leadership.isLeader,
     connection: () => reporter.result,
+    counters: () => table.counters(),
   });
   const health = startHealthServer(() => isReady, Ports.health, metrics);
   const [implementation] = await Promise.all([

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Metric, Sample } from "../runtime/metrics.js";
+import { DROP_COUNTERS } from "./ruleset.js";
 
 export interface GatewaySourcesOfMetrics {
   remoteClusterID: string;
@@ -10,6 +11,8 @@ export interface GatewaySourcesOfMetrics {
   isActive: () => boolean;
   /** Latency in milliseconds. */
   connection: () => { connected: boolean; latency: number };
+  /** The counters of the gateway's rules, in packets. */
+  counters: () => Promise<Record<string, number>>;
 }
 
 /** Where the kernel counts what passes a device of this network namespace. */
@@ -48,6 +51,13 @@ export function gatewayMetrics(sources: GatewaySourcesOfMetrics, statistics = ST
       "Packets to the tunnel that were dropped.",
       counted("tx_dropped"),
     ),
+    {
+      name: "liqo_gateway_dropped_packets_total",
+      type: "counter",
+      help: "Packets from the peer that the gateway's guard refused.",
+      labelNames: ["cluster_id", "reason"],
+      samples: () => dropSamples(sources),
+    },
     ofPeer("liqo_gateway_is_active", "gauge", "Whether this replica carries the traffic.", () =>
       Number(sources.isActive()),
     ),
@@ -67,6 +77,12 @@ function sampleOf(labels: Record<string, string>, value: number | undefined): Sa
 
 function implementationSample(implementation: string | undefined): Sample[] {
   return implementation ? [{ labels: { implementation }, value: 1 }] : [];
+}
+
+/** None where the rules cannot be read: the other figures are told all the same. */
+async function dropSamples({ remoteClusterID, counters }: GatewaySourcesOfMetrics): Promise<Sample[]> {
+  const counts = await counters().catch((): Record<string, number> => ({}));
+  return DROP_COUNTERS.flatMap((reason) => sampleOf({ cluster_id: remoteClusterID, reason }, counts[reason]));
 }
 
 /** Undefined while there is no device. */

@@ -50,10 +50,8 @@ export class Observer {
     };
   }
 
-  /** The counter begins anew whenever the rules are written. */
   private newRequests({ [HANDSHAKE_COUNTER]: count = 0 }: Record<string, number>): number {
-    const isNew = count < this.counted;
-    const requests = isNew ? count : count - this.counted;
+    const requests = count - this.counted;
     this.counted = count;
     return requests;
   }

@@ -34,9 +34,10 @@ function chain(name: string, type: string, hook: string, priority: string, polic
 export const HANDSHAKE_COUNTER = "handshake-requests";
 
 /** What the guard refused, for metrics and for people: a peer that sends what it must not. */
+export const DROP_COUNTERS = ["foreign-source", "foreign-destination", "gateway-access"] as const;
+
 function counters(): string[] {
-  const names = ["foreign-source", "foreign-destination", "gateway-access", HANDSHAKE_COUNTER];
-  return names.map((name) => `counter ${name} { }`);
+  return [...DROP_COUNTERS, HANDSHAKE_COUNTER].map((name) => `counter ${name} { }`);
 }
 
 /** Before any translation: what the peer may send is from its own ranges, to this cluster's pods and lent addresses. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { CommandError, type Run } from "./command.js";
+import { CounterSums, type Counts } from "./counter-sums.js";
 
 /** The one table of ours; nothing outside it is ever read or written. */
 export const TABLE = "ip liqo";
@@ -26,12 +27,15 @@ export class NftablesTable {
   private text?: string;
   /** Of the table as it was soon after it was written; taken at the next look, as whoever writes is in a hurry. */
   private fingerprint?: string;
+  private readonly sums = new CounterSums();
 
   constructor(private readonly run: Run) {}
 
   /** Resolves to whether the table was written. */
   async apply(text: string): Promise<boolean> {
     if (this.text === text && (await this.isUntouched())) return false;
+    // What it has counted goes with it.
+    if (this.text !== undefined && this.text !== text) await this.look().catch(() => undefined);
     this.text = undefined;
     await this.run("nft", ["-f", "-"], text);
     this.text = text;
@@ -49,20 +53,25 @@ export class NftablesTable {
     return (await this.list()) !== undefined;
   }
 
-  /** The table's named counters, in packets. */
+  /** The table's named counters, in packets; they go on where the table is written anew, for as long as the process is there. */
   async counters(): Promise<Record<string, number>> {
-    const text = await this.list();
-    if (text === undefined) return {};
-    const { nftables } = JSON.parse(text) as { nftables: { counter?: { name: string; packets: number } }[] };
-    return Object.fromEntries(nftables.flatMap(({ counter }) => (counter ? [[counter.name, counter.packets]] : [])));
+    await this.look();
+    return this.sums.totals();
   }
 
   private async isUntouched(): Promise<boolean> {
-    const text = await this.list();
+    const text = await this.look();
     if (text === undefined) return false;
     const fingerprint = rulesFingerprint(text);
     this.fingerprint ??= fingerprint;
     return this.fingerprint === fingerprint;
+  }
+
+  /** The table's listing, of which the counts are remembered. */
+  private async look(): Promise<string | undefined> {
+    const text = await this.list();
+    if (text !== undefined) this.sums.observe(countsOf(text));
+    return text;
   }
 
   private async list(): Promise<string | undefined> {
@@ -73,6 +82,18 @@ export class NftablesTable {
       throw error;
     }
   }
+}
+
+interface Listing {
+  nftables: { table?: { handle?: number }; counter?: { name: string; packets: number } }[];
+}
+
+/** The named counters in a table's JSON listing. */
+export function countsOf(listing: string): Counts {
+  const { nftables } = JSON.parse(listing) as Listing;
+  const [table] = nftables.flatMap(({ table }) => table?.handle ?? []);
+  const packets = nftables.flatMap(({ counter }) => (counter ? [[counter.name, counter.packets] as const] : []));
+  return { table: table ?? 0, packets: Object.fromEntries(packets) };
 }
 
 /** What identifies the rules of a JSON listing: everything but handles and counts. */

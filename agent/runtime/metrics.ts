@@ -14,7 +14,7 @@ export interface Metric {
   help: string;
   type: "counter" | "gauge";
   labelNames?: readonly string[];
-  samples: () => Iterable<Sample>;
+  samples: () => Iterable<Sample> | Promise<Iterable<Sample>>;
 }
 
 /** A figure of one value. */
@@ -42,15 +42,25 @@ export function processMetrics(): Metric[] {
   ];
 }
 
-/** Answers requests for `/metrics`. The library is loaded by the first of them: most small processes are never asked. */
+/**
+ * Answers requests for `/metrics`. The library is loaded by the first of them: most small processes are never asked. Requests at the same time share one look:
+ * whoever asks without end, which needs no credentials, has no more than one program run at a time.
+ */
 export class MetricsAnswer {
   private registry?: Promise<Registry>;
+  private look?: Promise<string>;
 
   constructor(private readonly metrics: readonly Metric[]) {}
 
   async to(response: http.ServerResponse): Promise<void> {
     this.registry ??= registryOf(this.metrics);
-    await answerMetrics(await this.registry, response);
+    const registry = await this.registry;
+    await answerMetrics({ contentType: registry.contentType, metrics: () => this.shared(registry) }, response);
+  }
+
+  private shared(registry: Registry): Promise<string> {
+    this.look ??= registry.metrics().finally(() => (this.look = undefined));
+    return this.look;
   }
 }
 
@@ -63,21 +73,26 @@ async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
     if (type === "gauge") new Gauge({ ...common, collect: setAll });
     else new Counter({ ...common, collect: addAll });
 
-    function setAll(this: InstanceType<typeof Gauge>): void {
+    async function setAll(this: InstanceType<typeof Gauge>): Promise<void> {
+      const samples = await metric.samples();
       this.reset();
-      for (const { labels = {}, value } of metric.samples()) this.set(labels, value);
+      for (const { labels = {}, value } of samples) this.set(labels, value);
     }
-    function addAll(this: InstanceType<typeof Counter>): void {
+    async function addAll(this: InstanceType<typeof Counter>): Promise<void> {
+      const samples = await metric.samples();
       // The role counts; what the library has is of the scrape before.
       this.reset();
-      for (const { labels = {}, value } of metric.samples()) this.inc(labels, value);
+      for (const { labels = {}, value } of samples) this.inc(labels, value);
     }
   }
   return registry;
 }
 
 /** Everything that a registry has, in Prometheus' text form. */
-export async function answerMetrics(registry: Registry, response: http.ServerResponse): Promise<void> {
+export async function answerMetrics(
+  registry: Pick<Registry, "metrics" | "contentType">,
+  response: http.ServerResponse,
+): Promise<void> {
   try {
     const text = await registry.metrics();
     response.writeHead(200, { "content-type": registry.contentType }).end(text);

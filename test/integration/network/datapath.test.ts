@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { applyFabric as apply, removeFabric } from "../../../agent/fabric/apply.js";
 import type { FabricState } from "../../../agent/fabric/state.js";
+import { gatewayMetrics } from "../../../agent/gateway/metrics.js";
+import { gatewayRuleset } from "../../../agent/gateway/ruleset.js";
 import type { GatewayState, RangePair } from "../../../agent/gateway/state.js";
 import {
   applyChanges,
@@ -10,6 +12,7 @@ import {
 } from "../../../agent/gateway/wireguard.js";
 import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import { NftablesTable } from "../../../agent/net/index.js";
+import type { Sample } from "../../../agent/runtime/metrics.js";
 import { until } from "../../clusters/support/wait.js";
 import { SILENCE_MS, call, echoServer } from "./support/echo.js";
 import { Namespace } from "./support/namespaces.js";
@@ -78,6 +81,25 @@ function fabricState(
 const SEND = `
 const u = require("node:dgram").createSocket("udp4");
 u.bind(0, process.argv[1], () => u.send("x", 9, process.argv[2], () => process.exit()));`;
+
+const ONE_OF_EACH = ["foreign-source", "foreign-destination", "gateway-access"].map((reason) => ({
+  labels: { cluster_id: "a", reason },
+  value: 1,
+}));
+
+/** What Prometheus is told of the packets that a gateway's rules have refused. */
+async function told(table: NftablesTable): Promise<Sample[]> {
+  const metrics = gatewayMetrics({
+    remoteClusterID: "a",
+    device: "liqo-tunnel",
+    implementation: () => "userspace",
+    isActive: () => true,
+    connection: () => ({ connected: true, latency: 1 }),
+    counters: () => table.counters(),
+  });
+  const dropped = metrics.find(({ name }) => name === "liqo_gateway_dropped_packets_total");
+  return [...((await dropped?.samples()) ?? [])];
+}
 
 function applyFabric({ run }: Namespace, state: FabricState): Promise<boolean> {
   return apply(run, new NftablesTable(run), state);
@@ -232,6 +254,12 @@ describe("data path between two clusters with equal pod ranges", function () {
       });
       return true;
     });
+    expect(await told(table)).to.deep.equal(ONE_OF_EACH);
+    // Written anew, the rules count from nothing, and what is told goes on.
+    await table.apply(gatewayRuleset({ ...stateB, mappings: [] }));
+    await table.apply(gatewayRuleset(stateB));
+    expect(await new NftablesTable(gatewayB.run).counters()).to.deep.include({ "foreign-source": 0 });
+    expect(await told(table)).to.deep.equal(ONE_OF_EACH);
   });
 
   it("the peer reaches no node by its address among the pods', but for what is lent to it", async () => {

@@ -45,7 +45,14 @@ const controller = controllerMetrics({
 const fabric = fabricMetrics({ links: () => 2, passes: () => 5, failures: () => 1 });
 const proxy = proxyMetrics(() => ({ open: 1, connected: 4, refused: 2, failed: 0 }));
 
-function gateway(folder: string, connected = true): Metric[] {
+/** As the gateway's table counts, with what is no drop. */
+const COUNTERS = { "foreign-source": 7, "foreign-destination": 0, "gateway-access": 2, "handshake-requests": 9 };
+
+function gateway(
+  folder: string,
+  connected = true,
+  counters: () => Promise<Record<string, number>> = () => Promise.resolve(COUNTERS),
+): Metric[] {
   return gatewayMetrics(
     {
       remoteClusterID: "b",
@@ -53,12 +60,15 @@ function gateway(folder: string, connected = true): Metric[] {
       implementation: () => "kernel",
       isActive: () => true,
       connection: () => ({ connected, latency: 1.5 }),
+      counters,
     },
     folder,
   );
 }
 
-const samplesOf = (metrics: Metric[], name: string) => [...(metrics.find((one) => one.name === name)?.samples() ?? [])];
+const samplesOf = async (metrics: Metric[], name: string) => [
+  ...((await metrics.find((one) => one.name === name)?.samples()) ?? []),
+];
 
 describe("what the agent tells Prometheus", () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-metrics-"));
@@ -94,6 +104,10 @@ describe("what the agent tells Prometheus", () => {
     expect(text).to.not.contain('module="offloading"');
     expect(text).to.contain('liqo_peer_latency_us{driver="wireguard",cluster_id="b"} 1500');
     expect(text).to.contain('liqo_peer_receive_bytes_total{driver="wireguard",cluster_id="b"} 42');
+    expect(text).to.contain('liqo_gateway_dropped_packets_total{cluster_id="b",reason="foreign-source"} 7');
+    expect(text).to.contain('liqo_gateway_dropped_packets_total{cluster_id="b",reason="foreign-destination"} 0');
+    expect(text).to.contain('liqo_gateway_dropped_packets_total{cluster_id="b",reason="gateway-access"} 2');
+    expect(text).to.not.contain("handshake-requests");
     expect(text).to.contain('liqo_wireguard_implementation{implementation="kernel"} 1');
     expect(text).to.contain('liqo_proxy_connections_total{result="refused"} 2');
     expect(text).to.contain("liqo_fabric_links 2");
@@ -121,11 +135,35 @@ describe("what the agent tells Prometheus", () => {
     ).to.equal("closed");
   });
 
-  it("leaves out what is not known: the latency of a peer that does not answer, the bytes of a device that is not there", () => {
-    const metrics = gateway("/nowhere", false);
-    expect(samplesOf(metrics, "liqo_peer_is_connected")).to.have.nested.property("[0].value", 0);
-    for (const name of ["liqo_peer_latency_us", "liqo_peer_receive_bytes_total"])
-      expect(samplesOf(metrics, name)).to.deep.equal([]);
+  it("leaves out what is not known: the latency of a peer that does not answer, the bytes of a device that is not there, counts that cannot be read", async () => {
+    const metrics = gateway("/nowhere", false, () => Promise.reject(new Error("nft: not permitted")));
+    expect(await samplesOf(metrics, "liqo_peer_is_connected")).to.have.nested.property("[0].value", 0);
+    for (const name of ["liqo_peer_latency_us", "liqo_peer_receive_bytes_total", "liqo_gateway_dropped_packets_total"])
+      expect(await samplesOf(metrics, name)).to.deep.equal([]);
+  });
+
+  it("is looked up when it is asked for, once for all who ask at the same time", async () => {
+    let looks = 0;
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const counters = async () => {
+      looks += 1;
+      await answered;
+      return COUNTERS;
+    };
+    const server = startFiguresServer(gateway(folder, true, counters), 0, createLogger("test"));
+    const counted = 'liqo_gateway_dropped_packets_total{cluster_id="b",reason="foreign-source"} 7';
+    const first = scrape(server);
+    await until("the first look", 5_000, () => Promise.resolve(looks === 1 || undefined));
+    let arrived = 0;
+    server.on("request", () => (arrived += 1));
+    const others = [scrape(server), scrape(server)];
+    await until("the other requests", 5_000, () => Promise.resolve(arrived === 2 || undefined));
+    answer();
+    for (const text of await Promise.all([first, ...others])) expect(text).to.contain(counted);
+    expect(looks).to.equal(1);
+    expect(await scrape(server)).to.contain(counted);
+    expect(looks).to.equal(2);
   });
 
   it("counts the passes of controllers and of loops, and those that failed", async () => {
