@@ -1,4 +1,4 @@
-import type { Namespace, Secret } from "kubernetes-types/core/v1";
+import type { Namespace, Node, Secret } from "kubernetes-types/core/v1";
 import type { ClusterRoleBinding, RoleBinding } from "kubernetes-types/rbac/v1";
 import type { StorageClass } from "kubernetes-types/storage/v1";
 import {
@@ -19,6 +19,7 @@ import {
 import {
   ClusterRoleBindingResource,
   NamespaceResource,
+  NodeResource,
   RoleBindingResource,
   SecretResource,
   StorageClassResource,
@@ -47,6 +48,8 @@ export interface AuthenticationInformers {
   roleBindings: Informer<RoleBinding>;
   clusterRoleBindings: Informer<ClusterRoleBinding>;
   storageClasses: Informer<StorageClass>;
+  /** All of them, as other areas watch them. */
+  nodes: Informer<Node>;
 }
 
 /** What every controller of this area is built from. */
@@ -76,6 +79,7 @@ export function makeArea(context: ControllerContext): AuthenticationArea {
       roleBindings: informers.for(RoleBindingResource, { labelSelector: Labels.remoteClusterID }),
       clusterRoleBindings: informers.for(ClusterRoleBindingResource, { labelSelector: Labels.remoteClusterID }),
       storageClasses: informers.for(StorageClassResource),
+      nodes: informers.for(NodeResource),
     },
   };
 }

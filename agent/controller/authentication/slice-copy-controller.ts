@@ -31,6 +31,7 @@ import {
   tenantIn,
   tenantNamespaceOf,
 } from "./lookups.js";
+import { architectureChanges } from "./own-architecture.js";
 import { tellSliceAnswer } from "./slice-events.js";
 import { answerResources, withSliceCondition } from "./slice-grant.js";
 
@@ -45,7 +46,7 @@ interface AuthenticationOutcome {
 }
 
 /**
- * Provider. Watches the copies of consumers' ResourceSlices, Tenants, tenant namespaces and StorageClasses; owns
+ * Provider. Watches the copies of consumers' ResourceSlices, Tenants, tenant namespaces, StorageClasses and Nodes; owns
  * `liqo-remote-certificate-<slice>`; writes the copies' status: certificate and granted resources (control plane specification, §6).
  */
 export function sliceCopyController(area: AuthenticationArea, authParams: AuthParamsSource): Controller {
@@ -71,7 +72,8 @@ export function sliceCopyController(area: AuthenticationArea, authParams: AuthPa
     }
 
     const { status, lookAgainMs, failure } = await authenticate(slice, tenant, signal);
-    const answered = answerResources(status, slice, tenant, config, informers.storageClasses.list());
+    const cluster = { storageClasses: informers.storageClasses.list(), nodes: informers.nodes.list() };
+    const answered = answerResources(status, slice, tenant, config, cluster);
     await writeStatus(slice, answered);
     if (failure) throw failure;
     return { requeueAfterMs: lookAgainMs };
@@ -148,12 +150,18 @@ export function sliceCopyController(area: AuthenticationArea, authParams: AuthPa
     await client.delete(SecretResource, id, { uid: secret.metadata?.uid });
   }
 
+  const isOtherArchitecture = architectureChanges(informers.nodes);
   const copiesOf = (tenant: Tenant): string[] => copiesFrom(informers.slices, tenantClusterID(tenant)).map(keyOf);
   return new Controller({ name: "resourceslice-copy-controller", workers: WORKERS, logger, reconcile })
     .watch(informers.slices, (slice) => (isReplicationCopy(slice) ? [keyOf(slice)] : []))
     .watch(informers.tenants, copiesOf)
     .watch(informers.namespaces, ({ metadata }) => copiesIn(metadata?.name))
-    .watch(informers.storageClasses, () => informers.slices.list().filter(isReplicationCopy).map(keyOf));
+    .watch(informers.storageClasses, allCopies)
+    .watch(informers.nodes, (_node, event) => (isOtherArchitecture(event) ? allCopies() : []));
+
+  function allCopies(): string[] {
+    return informers.slices.list().filter(isReplicationCopy).map(keyOf);
+  }
 
   function copiesIn(namespace = ""): string[] {
     return informers.slices.inNamespace(namespace).filter(isReplicationCopy).map(keyOf);

@@ -7,9 +7,17 @@ import {
   type Tenant,
 } from "../../api/index.js";
 import { findCondition, kubeTime } from "../../runtime/index.js";
+import type { Node } from "kubernetes-types/core/v1";
 import type { StorageClass } from "kubernetes-types/storage/v1";
 import { isDefaultClass, isVirtualClass } from "../../storage/virtual-claim.js";
 import type { ControllerConfig } from "../context.js";
+import { architectureLabels } from "./own-architecture.js";
+
+/** What of the cluster itself an answer goes by. */
+export interface OwnCluster {
+  storageClasses: StorageClass[];
+  nodes: Node[];
+}
 
 export interface ConditionValue {
   type: ResourceSliceConditionType;
@@ -43,7 +51,7 @@ export function answerResources(
   slice: ResourceSlice,
   tenant: Tenant,
   config: ControllerConfig,
-  storageClasses: StorageClass[],
+  cluster: OwnCluster,
 ): ResourceSliceStatus {
   const denied = (message: string): ResourceSliceStatus =>
     withSliceCondition(status, { type: "Resources", accepted: false, message });
@@ -56,7 +64,7 @@ export function answerResources(
         : denied("the tenant is cordoned: no new slice is accepted");
     case "Active":
     case undefined:
-      return isBuiltInClass(slice) ? grant(status, slice, config, storageClasses) : status;
+      return isBuiltInClass(slice) ? grant(status, slice, config, cluster) : status;
   }
 }
 
@@ -69,7 +77,7 @@ function grant(
   status: ResourceSliceStatus,
   { spec }: ResourceSlice,
   config: ControllerConfig,
-  storageClasses: StorageClass[],
+  { storageClasses, nodes }: OwnCluster,
 ): ResourceSliceStatus {
   const granted: ResourceSliceStatus = {
     ...status,
@@ -83,7 +91,8 @@ function grant(
       loadBalancerClassName: name,
       ...(isDefault ? { default: true } : {}),
     })),
-    nodeLabels: { ...config.clusterLabels },
+    // The administrator's word comes last.
+    nodeLabels: { ...architectureLabels(nodes), ...config.clusterLabels },
   };
   return withSliceCondition(granted, {
     type: "Resources",

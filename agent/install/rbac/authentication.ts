@@ -124,7 +124,12 @@ export const AUTHENTICATION_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: ["approve"],
     resourceNames: ["kubernetes.io/kube-apiserver-client"],
   },
-  { why: "The API server's address, when none is configured.", apiGroups: [""], resources: ["nodes"], verbs: ["list"] },
+  {
+    why: "The architecture of the nodes, told to consumers; the API server's address, when none is configured.",
+    apiGroups: [""],
+    resources: ["nodes"],
+    verbs: READ,
+  },
   { why: "Offered to consumers.", apiGroups: ["storage.k8s.io"], resources: ["storageclasses"], verbs: READ },
   {
     why: "Telling people what happened, on the objects they look at.",

@@ -1,6 +1,7 @@
 import type { NodeStatus } from "kubernetes-types/core/v1";
 import { resourceListsEqual, type Quantities, type VirtualNode } from "../../api/index.js";
 import type { VirtualNodeConfig } from "../arguments.js";
+import { desiredNodeMetadata } from "./node-metadata.js";
 import { nodeConditions, sameConditions, type NodeConditionInputs } from "./node-conditions.js";
 
 export interface NodeStatusInputs extends Omit<NodeConditionInputs, "allocatable" | "present"> {
@@ -15,7 +16,7 @@ export interface NodeStatusInputs extends Omit<NodeConditionInputs, "allocatable
 export function desiredNodeStatus(inputs: NodeStatusInputs): NodeStatus {
   const { config, virtualNode, kubeletVersion, present } = inputs;
   const resources = textQuantities(virtualNode.spec.resourceQuota?.hard ?? {});
-  const labels = virtualNode.spec.labels ?? {};
+  const { labels } = desiredNodeMetadata(config, virtualNode);
   return {
     addresses: [{ type: "InternalIP", address: config.nodeIp }],
     daemonEndpoints: { kubeletEndpoint: { Port: config.kubeletPort } },
@@ -24,7 +25,7 @@ export function desiredNodeStatus(inputs: NodeStatusInputs): NodeStatus {
     conditions: nodeConditions({ ...inputs, allocatable: resources, present: present?.conditions }),
     images: virtualNode.spec.images ?? [],
     nodeInfo: {
-      architecture: labels["kubernetes.io/arch"] ?? "amd64",
+      architecture: labels["kubernetes.io/arch"] ?? "",
       bootID: "",
       containerRuntimeVersion: "",
       kernelVersion: "",

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import {
+  LabelValues,
   Labels,
   QuotaResource,
   ResourceSliceResource,
@@ -16,6 +17,7 @@ import {
   EventResource,
   KubeError,
   NamespaceResource,
+  NodeResource,
   RoleBindingResource,
   SecretResource,
   findCondition,
@@ -178,6 +180,24 @@ describe("slices of any class, and what is not acceptable", function () {
       });
       const remaining = await source("second", () => true);
       expect(isAccepted(remaining) && remaining.status?.resources?.["cpu"]).to.equal("3");
+    });
+
+    it("tells of what architecture the provider's nodes are, as long as it is one and none that goes without saying", async () => {
+      const architecture = "kubernetes.io/arch";
+      const ofArchitecture = (told: string | undefined): Promise<ResourceSlice> =>
+        source("second", (slice) => isAccepted(slice) && slice.status?.nodeLabels?.[architecture] === told);
+      const join = (name: string, of: string, labels: Record<string, string> = {}): Promise<unknown> =>
+        provider.client.create(NodeResource, { metadata: { name, labels: { ...labels, [architecture]: of } } });
+      await ofArchitecture(undefined);
+      await join("one", "arm64");
+      await join("virtual", "amd64", { [Labels.type]: LabelValues.virtualNodeType });
+      expect((await ofArchitecture("arm64")).status?.nodeLabels).to.include({ "liqo.io/provider": "test" });
+      await join("other", "amd64");
+      await ofArchitecture(undefined);
+      await provider.client.mergePatch(NodeResource, { name: "other" }, { spec: { unschedulable: true } });
+      await ofArchitecture("arm64");
+      for (const name of ["one", "virtual", "other"]) await provider.client.delete(NodeResource, { name });
+      await ofArchitecture(undefined);
     });
 
     it("with a request that is none is denied, and says what is wrong", async () => {

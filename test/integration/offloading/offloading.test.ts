@@ -25,6 +25,7 @@ import {
   ServiceAccountResource,
   type KubeClient,
   type ResourceType,
+  sameJson,
 } from "../../../agent/runtime/index.js";
 import { DRAIN_DEADLINE_MS } from "../../../agent/controller/offloading/virtual-node/drain-condition.js";
 import { median } from "../../bench/result.js";
@@ -109,9 +110,13 @@ describe("offloading controllers against a real API server", function () {
     await grant(slice, { cpu: "4", memory: "8Gi", gpu: "1" });
   }
 
-  async function grant(slice: ResourceSlice, resources: Record<string, string | null>): Promise<void> {
+  async function grant(
+    slice: ResourceSlice,
+    resources: Record<string, string | null>,
+    nodeLabels: Record<string, string | null> = { zone: "z1" },
+  ): Promise<void> {
     const conditions = ["Authentication", "Resources"].map((type) => ({ type, status: "Accepted" }));
-    const status = { conditions, resources, nodeLabels: { zone: "z1" } };
+    const status = { conditions, resources, nodeLabels };
     await client.mergePatch(ResourceSliceResource, idOf(slice), { status }, { subresource: "status" });
   }
 
@@ -161,6 +166,19 @@ describe("offloading controllers against a real API server", function () {
     expect(median(delays)).to.be.below(1_000);
     const after = await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER });
     expect(after?.metadata?.generation).to.equal(before?.metadata?.generation);
+  });
+
+  it("follows the labels that the provider offers, and drops those that it no longer does", async () => {
+    const slice = (await client.get(ResourceSliceResource, VIRTUAL_NODE)) as ResourceSlice;
+    const labelled = (labels: Record<string, string>) =>
+      eventually("the offered labels", async () => {
+        const present = (await client.get(VirtualNodeResource, VIRTUAL_NODE))?.spec.labels;
+        return sameJson(present, { ...labels, "liqo.io/remote-cluster-id": "provider" });
+      });
+    await grant(slice, {}, { "kubernetes.io/arch": "arm64" });
+    await labelled({ "kubernetes.io/arch": "arm64", zone: "z1" });
+    await grant(slice, {}, { "kubernetes.io/arch": null });
+    await labelled({ zone: "z1" });
   });
 
   it("offloads a namespace: label, mapping, remote namespace with the consumer's rights, status", async () => {

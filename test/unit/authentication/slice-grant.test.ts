@@ -1,10 +1,12 @@
 import { expect } from "chai";
+import type { Node } from "kubernetes-types/core/v1";
 import {
   ResourceSliceResource,
   TenantResource,
   type ResourceSliceStatus,
   type TenantSpec,
 } from "../../../agent/api/index.js";
+import { architectureChanges, architectureLabels } from "../../../agent/controller/authentication/own-architecture.js";
 import { answerResources, withSliceCondition } from "../../../agent/controller/authentication/slice-grant.js";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 
@@ -27,12 +29,13 @@ function answer(
   spec: object,
   tenant: TenantSpec["tenantCondition"],
   status: ResourceSliceStatus = {},
+  nodes: Node[] = [],
 ): ResourceSliceStatus {
   const owner = TenantResource.build({
     metadata: {},
     spec: { clusterID: "c", authzPolicy: "KeysExchange", tenantCondition: tenant },
   });
-  return answerResources(status, slice(spec), owner, CONFIG, CLASSES);
+  return answerResources(status, slice(spec), owner, CONFIG, { storageClasses: CLASSES, nodes });
 }
 
 describe("the built-in slice class", () => {
@@ -59,6 +62,16 @@ describe("the built-in slice class", () => {
     });
   });
 
+  it("tells the architecture of the cluster's nodes where it is one, and not what is assumed anyway; the administrator's word counts more", () => {
+    const labels = (...nodes: Node[]) => answer({}, "Active", {}, nodes).nodeLabels;
+    expect(labels(node("arm64"), node("arm64"))).to.deep.equal({ zone: "z", "kubernetes.io/arch": "arm64" });
+    expect(labels(node("amd64"))).to.deep.equal({ zone: "z" });
+    const config = { ...CONFIG, clusterLabels: { "kubernetes.io/arch": "riscv64" } };
+    const owner = TenantResource.build({ metadata: {}, spec: { clusterID: "c", authzPolicy: "KeysExchange" } });
+    const told = answerResources({}, slice({}), owner, config, { storageClasses: [], nodes: [node("arm64")] });
+    expect(told.nodeLabels).to.deep.equal({ "kubernetes.io/arch": "riscv64" });
+  });
+
   it("computes anew: what is no longer asked for goes", () => {
     const before = answer({ resources: { "example.com/gpu": "2" } }, "Active");
     expect(answer({ resources: {} }, "Active", before).resources).not.to.have.property("example.com/gpu");
@@ -78,6 +91,69 @@ describe("the built-in slice class", () => {
     expect(answer({ class: "special" }, "Drained", answer({}, "Active")).conditions?.[0]?.status).to.equal("Denied");
   });
 });
+
+describe("the architecture that a cluster tells its consumers", () => {
+  const controlPlane = [{ key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" as const }];
+  const cordoned = { unschedulable: true };
+  const cases: [what: string, nodes: Node[], told: string | undefined][] = [
+    ["no node", [], undefined],
+    ["nodes of one", [node("arm64"), node("arm64")], "arm64"],
+    ["nodes of what is assumed", [node("amd64"), node("amd64")], undefined],
+    ["nodes of several", [node("arm64"), node("amd64")], undefined],
+    ["a node that says nothing", [node("arm64"), node()], undefined],
+    ["nodes of which none says anything", [node()], undefined],
+    ["a virtual node of another", [node("arm64"), node("amd64", {}, { "liqo.io/type": "virtual-node" })], "arm64"],
+    ["virtual nodes alone", [node("arm64", {}, { "liqo.io/type": "virtual-node" })], undefined],
+    ["a cordoned node of another", [node("arm64"), node("amd64", cordoned)], "arm64"],
+    ["a control plane of another", [node("arm64"), node("amd64", { taints: controlPlane })], "arm64"],
+    ["a control plane that takes pods", [node("arm64"), node("amd64")], undefined],
+    ["cordoned nodes alone", [node("arm64", cordoned), node("arm64", { taints: controlPlane })], "arm64"],
+    ["a node of another that is not ready", [node("arm64"), node("amd64", { taints: notReady() })], undefined],
+  ];
+  for (const [what, nodes, told] of cases)
+    it(`${what}: ${told ?? "none"}`, () => expect(architectureLabels(nodes)["kubernetes.io/arch"]).to.equal(told));
+
+  it("is looked at again when a node comes, goes or changes in it, and is news when it is another", () => {
+    let nodes: Node[] = [];
+    let looks = 0;
+    const isNews = architectureChanges({
+      list: () => {
+        looks += 1;
+        return nodes;
+      },
+    });
+    const added = (object: Node): boolean => {
+      nodes = [...nodes, object];
+      return isNews({ type: "added", object });
+    };
+    const [first, second, other] = [node("arm64"), node("arm64"), node("amd64")];
+    expect([added(first), added(second), added(other)]).to.deep.equal([true, false, true]);
+    nodes = [first, second];
+    expect(isNews({ type: "deleted", object: other })).to.equal(true);
+    const before = looks;
+    // As each node's kubelet does all the time.
+    const alive = { ...second, status: { conditions: [{ type: "Ready", status: "True" }] } };
+    nodes = [first, alive];
+    expect(isNews({ type: "updated", old: second, object: alive })).to.equal(false);
+    expect(looks).to.equal(before);
+    const changed = node("amd64");
+    nodes = [first, changed];
+    expect(isNews({ type: "updated", old: alive, object: changed })).to.equal(true);
+    nodes = [first, { ...changed, spec: cordoned }];
+    expect(isNews({ type: "updated", old: changed, object: nodes[1] ?? {} })).to.equal(true);
+  });
+
+  function notReady() {
+    return [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" as const }];
+  }
+});
+
+function node(architecture?: string, spec: Node["spec"] = {}, labels: Record<string, string> = {}): Node {
+  return {
+    metadata: { labels: { ...labels, ...(architecture ? { "kubernetes.io/arch": architecture } : {}) } },
+    spec,
+  };
+}
 
 describe("slice conditions", () => {
   it("move their time when status, reason or message changes, and only then", () => {

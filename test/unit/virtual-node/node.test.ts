@@ -155,4 +155,22 @@ describe("Node of a virtual node", () => {
     expect(nodeStatusDiffers(first, less)).to.equal(true);
     expect(nodeStatusPatch(first, less)).to.have.deep.nested.property("status.capacity", { cpu: "4", memory: null });
   });
+
+  it("is of the architecture that its labels tell, else of what is usual, and follows a change", () => {
+    const inputs = { kubeletVersion: "v1.36.3", checkNetwork: false, networkingEnabled: false };
+    const status = (labels?: Record<string, string>, own = config) =>
+      desiredNodeStatus({ ...inputs, config: own, virtualNode: virtualNode({ labels }) });
+    const architecture = "kubernetes.io/arch";
+    const [usual, other] = [status(), status({ [architecture]: "arm64" })];
+    expect(usual.nodeInfo?.architecture).to.equal("amd64");
+    expect(desiredNodeMetadata(config, virtualNode({})).labels[architecture]).to.equal("amd64");
+    expect(other.nodeInfo?.architecture).to.equal("arm64");
+    const labelled = virtualNode({ labels: { [architecture]: "arm64" } });
+    expect(desiredNodeMetadata(config, labelled).labels[architecture]).to.equal("arm64");
+    expect(nodeStatusDiffers(usual, other)).to.equal(true);
+    // By the virtual nodes' options, which the slice's labels come before.
+    const extra = { ...config, nodeExtraLabels: { [architecture]: "s390x" } };
+    expect(status({}, extra).nodeInfo?.architecture).to.equal("s390x");
+    expect(status({ [architecture]: "arm64" }, extra).nodeInfo?.architecture).to.equal("arm64");
+  });
 });
