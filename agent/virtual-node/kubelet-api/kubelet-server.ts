@@ -20,8 +20,9 @@ import {
   verbOf,
   type KubeletRoute,
 } from "./kubelet-route.js";
+import { RecentUsages } from "./recent-usages.js";
 import { collectUsages } from "./remote-metrics.js";
-import { CpuCounters, resourceMetrics, statsSummary } from "./stats.js";
+import { resourceMetrics, statsSummary } from "./stats.js";
 import { refuse, relayUpgrade } from "./upgrade-relay.js";
 
 /** A certificate and its private key, both PEM. */
@@ -57,7 +58,7 @@ export class KubeletServer {
   private readonly authority: ClientAuthority;
   private readonly authenticator: Authenticator;
   private readonly authorizer: Authorizer;
-  private readonly counters = new CpuCounters();
+  private readonly usages: RecentUsages;
   private readonly streams = new Set<Duplex>();
 
   constructor(
@@ -67,6 +68,7 @@ export class KubeletServer {
     private certificate: ServingCertificate,
   ) {
     const { local, config, logger } = context;
+    this.usages = new RecentUsages(() => collectUsages(context, namespaces, pods));
     this.authenticator = new Authenticator(local);
     this.authorizer = new Authorizer(local, config.nodeName);
     this.authority = new ClientAuthority(local, logger, () => this.server.setSecureContext(this.secureContext()));
@@ -187,15 +189,11 @@ export class KubeletServer {
         return json(response, podList(this.pods.pods.list()));
       case "runningPods":
         return json(response, podList(this.pods.pods.list().filter(({ status }) => status?.phase === "Running")));
-      case "summary": {
-        const { usages } = await collectUsages(this.context, this.namespaces, this.pods);
-        return json(response, statsSummary(config.nodeName, usages));
-      }
-      case "metrics": {
+      case "summary":
+        return json(response, statsSummary(config.nodeName, await this.usages.get()));
+      case "metrics":
         if (route.set !== "resource") return text(response, "");
-        const { usages, failed } = await collectUsages(this.context, this.namespaces, this.pods);
-        return text(response, resourceMetrics(usages, this.counters, failed));
-      }
+        return text(response, resourceMetrics(await this.usages.get(), this.usages.counters));
     }
   }
 

@@ -3,14 +3,14 @@ import { messageOf } from "../../runtime/index.js";
 import type { VirtualNodeContext } from "../context.js";
 import type { PodController } from "../pods/pod-controller.js";
 import type { NamespaceManager } from "../namespaces/namespace-manager.js";
-import { podUsages, type PodMetrics, type PodUsage } from "./stats.js";
+import { podUsages, type CollectedUsages, type PodMetrics } from "./stats.js";
 
 /** What this node's pods use, as the provider's metrics API tells. `failed`: it could not be asked for some of them. */
 export async function collectUsages(
-  { remote, config, logger }: VirtualNodeContext,
-  namespaces: NamespaceManager,
-  pods: PodController,
-): Promise<{ usages: PodUsage[]; failed: boolean }> {
+  { remote, config, logger }: Pick<VirtualNodeContext, "remote" | "config" | "logger">,
+  namespaces: Pick<NamespaceManager, "pairs">,
+  pods: Pick<PodController, "pods">,
+): Promise<Omit<CollectedUsages, "at">> {
   const selector = encodeURIComponent(`${Labels.offloadingNodeName}=${config.nodeName}`);
   let failed = false;
   const usages = await Promise.all(

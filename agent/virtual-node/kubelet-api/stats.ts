@@ -21,6 +21,15 @@ export interface PodUsage {
   containers: ContainerUsage[];
 }
 
+/** What was collected of all pods of the node. */
+export interface CollectedUsages {
+  usages: PodUsage[];
+  /** The provider could not be asked for some of them. */
+  failed: boolean;
+  /** When, in milliseconds since the epoch. */
+  at: number;
+}
+
 /** Joins local pods with the provider's metrics; a pod without any is left out. */
 export function podUsages(pods: Pod[], metrics: PodMetrics[]): PodUsage[] {
   const byName = new Map(metrics.map((entry) => [entry.metadata.name, entry]));
@@ -37,8 +46,8 @@ export function podUsages(pods: Pod[], metrics: PodMetrics[]): PodUsage[] {
 }
 
 /** `/stats/summary` (offloading specification, §7.7). */
-export function statsSummary(nodeName: string, usages: PodUsage[], now = new Date()): object {
-  const time = kubeTime(now);
+export function statsSummary(nodeName: string, { usages, at }: Omit<CollectedUsages, "failed">): object {
+  const time = kubeTime(new Date(at));
   const usage = (containers: ContainerUsage[]): object => {
     const cpu = containers.reduce((sum, container) => sum + container.cpu, 0);
     const memory = Math.round(containers.reduce((sum, container) => sum + container.memory, 0));
@@ -65,62 +74,82 @@ export function statsSummary(nodeName: string, usages: PodUsage[], now = new Dat
 /** metrics-server takes a counter that stands at zero for one that is missing: whatever has started has used some time. */
 const LEAST_SECONDS = 0.001;
 
+/** The counter of all of the node's pods. */
+const OF_NODE = "node";
+
 /**
  * `/metrics/resource` wants counters of cpu time, the provider tells rates: the rates are added up over the time between
- * looks, which gives readers the same rates back.
+ * collections, which gives readers the same rates back.
  */
 export class CpuCounters {
-  private readonly counters = new Map<string, { seconds: number; at: number }>();
+  private counters = new Map<string, number>();
+  private advancedAt = 0;
 
-  /** Seconds of cpu time so far. */
-  advance(key: string, cores: number, now: number): number {
-    const present = this.counters.get(key);
-    const seconds = present ? present.seconds + (cores * Math.max(0, now - present.at)) / 1000 : 0;
-    this.counters.set(key, { seconds, at: now });
-    return Math.max(LEAST_SECONDS, seconds);
+  /** To be called once with each collection. Of what is not in it any more, the counter is forgotten; what is new begins. */
+  advance({ usages, at }: Omit<CollectedUsages, "failed">): void {
+    const seconds = Math.max(0, at - this.advancedAt) / 1000;
+    const next = new Map<string, number>();
+    const add = (key: string, cores: number): void => {
+      const present = this.counters.get(key);
+      next.set(key, present === undefined ? 0 : present + cores * seconds);
+    };
+    for (const { pod, containers } of usages) {
+      for (const container of containers) add(containerKey(pod, container.name), container.cpu);
+      add(podKey(pod), coresOf([{ pod, containers }]));
+    }
+    add(OF_NODE, coresOf(usages));
+    this.counters = next;
+    this.advancedAt = at;
   }
 
-  /** Forgets all that was not advanced at that time. */
-  keepOnly(now: number): void {
-    for (const [key, { at }] of this.counters) if (at !== now) this.counters.delete(key);
+  /** Seconds of cpu time so far. */
+  of(key: string): number {
+    return Math.max(LEAST_SECONDS, this.counters.get(key) ?? 0);
   }
 }
 
-/** The text of `/metrics/resource`. */
-export function resourceMetrics(usages: PodUsage[], counters: CpuCounters, failed: boolean, now = Date.now()): string {
+function coresOf(usages: readonly PodUsage[]): number {
+  return usages.flatMap(({ containers }) => containers).reduce((sum, { cpu }) => sum + cpu, 0);
+}
+
+function podKey({ metadata }: Pod): string {
+  return `${metadata?.uid}`;
+}
+
+/** Of one run of it: what begins again counts from nothing. */
+function containerKey(pod: Pod, container: string): string {
+  return `${podKey(pod)}/${container}/${startOf(pod, container)}`;
+}
+
+/** The text of `/metrics/resource`, with the counters as the collection has left them. */
+export function resourceMetrics({ usages, failed, at }: CollectedUsages, counters: CpuCounters): string {
   const lines: Record<string, string[]> = {};
   const add = (name: string, labels: Record<string, string | undefined>, value: number, timed = true): void => {
     const text = Object.entries(labels).map(([key, label]) => `${key}="${label ?? ""}"`);
     const series = text.length > 0 ? `${name}{${text.join(",")}}` : name;
-    (lines[name] ??= []).push(`${series} ${value}${timed ? ` ${now}` : ""}`);
+    (lines[name] ??= []).push(`${series} ${value}${timed ? ` ${at}` : ""}`);
   };
-  let nodeCpu = 0;
   let nodeMemory = 0;
   for (const { pod, containers } of usages) {
-    const { name, namespace, uid } = pod.metadata ?? {};
-    let podCpu = 0;
+    const { name, namespace } = pod.metadata ?? {};
     let podMemory = 0;
     for (const container of containers) {
       const labels = { container: container.name, namespace, pod: name };
       const started = startOf(pod, container.name);
-      const cpu = counters.advance(`${uid}/${container.name}/${started}`, container.cpu, now);
-      add("container_cpu_usage_seconds_total", labels, cpu);
+      add("container_cpu_usage_seconds_total", labels, counters.of(containerKey(pod, container.name)));
       add("container_memory_working_set_bytes", labels, container.memory);
       if (started) add("container_start_time_seconds", labels, Date.parse(started) / 1000, false);
-      podCpu += container.cpu;
       podMemory += container.memory;
     }
-    add("pod_cpu_usage_seconds_total", { namespace, pod: name }, counters.advance(`${uid}`, podCpu, now));
+    add("pod_cpu_usage_seconds_total", { namespace, pod: name }, counters.of(podKey(pod)));
     add("pod_memory_working_set_bytes", { namespace, pod: name }, podMemory);
-    nodeCpu += podCpu;
     nodeMemory += podMemory;
   }
-  add("node_cpu_usage_seconds_total", {}, counters.advance("node", nodeCpu, now));
+  add("node_cpu_usage_seconds_total", {}, counters.of(OF_NODE));
   // Nor does it take zero bytes, as of a node without pods.
   add("node_memory_working_set_bytes", {}, Math.max(1, nodeMemory));
   add("scrape_error", {}, failed ? 1 : 0, false);
   add("resource_scrape_error", {}, failed ? 1 : 0, false);
-  counters.keepOnly(now);
   return Object.entries(lines)
     .map(([name, series]) => `# TYPE ${name} ${name.endsWith("_total") ? "counter" : "gauge"}\n${series.join("\n")}\n`)
     .join("");

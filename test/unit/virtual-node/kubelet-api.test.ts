@@ -100,20 +100,23 @@ describe("kubelet API of a virtual node", () => {
     ];
     const usages = podUsages([pod, { metadata: { name: "without" } }], metrics);
     expect(usages).to.have.length(1);
-    const summary = statsSummary("node", usages) as { node: object; pods: { podRef: object; cpu: object }[] };
+    const summary = statsSummary("node", { usages, at: 1_000 }) as {
+      node: object;
+      pods: { podRef: object; cpu: object }[];
+    };
     expect(summary.pods[0]?.podRef).to.deep.equal({ name: "web", namespace: "shop", uid: "u" });
     expect(summary.node).to.have.nested.property("cpu.usageNanoCores", 250_000_000);
     expect(summary.node).to.have.nested.property("memory.workingSetBytes", 10_485_760);
     const counters = new CpuCounters();
-    resourceMetrics(usages, counters, false, 1_000);
-    const text = resourceMetrics(usages, counters, false, 5_000);
+    for (const at of [1_000, 5_000]) counters.advance({ usages, at });
+    const text = resourceMetrics({ usages, failed: false, at: 5_000 }, counters);
     expect(text).to.contain('container_cpu_usage_seconds_total{container="main",namespace="shop",pod="web"} 1 5000');
     expect(text).to.contain("node_cpu_usage_seconds_total 1 5000");
     expect(text).to.contain("container_start_time_seconds").and.to.contain("scrape_error 0");
   });
 
   it("tells no zeros of what is there: metrics-server would take them for missing", () => {
-    const text = resourceMetrics([], new CpuCounters(), false, 1_000);
+    const text = resourceMetrics({ usages: [], failed: false, at: 1_000 }, new CpuCounters());
     expect(text).to.contain("node_cpu_usage_seconds_total 0.001 1000");
     expect(text).to.contain("node_memory_working_set_bytes 1 1000");
   });
