@@ -1,6 +1,6 @@
 import type { CustomResourceDefinition, JSONSchemaProps } from "kubernetes-types/apiextensions/v1";
 import { z } from "zod";
-import { schemaHints } from "./schema-hints.js";
+import { schemaHints, type ValidationRule } from "./schema-hints.js";
 
 /** A column that `kubectl get` shows. */
 export interface PrinterColumn {
@@ -21,6 +21,7 @@ export interface CrdSource {
   shortNames?: string[];
   namespaced: boolean;
   specRequired?: boolean;
+  rules?: ValidationRule[];
   spec: z.ZodType;
   status?: z.ZodType;
   columns: PrinterColumn[];
@@ -80,6 +81,7 @@ function rootSchema(source: CrdSource): JSONSchemaProps {
       spec,
       ...(source.status ? { status: structuralSchema(source.status) } : {}),
     },
+    ...(source.rules ? { "x-kubernetes-validations": source.rules } : {}),
   };
 }
 

@@ -8,6 +8,7 @@ import "./networking-fabric.js";
 import "./networking-rules.js";
 import "./ipam.js";
 import "./offloading.js";
+import "./offloading-policy.js";
 import { definitions } from "./definition.js";
 
 /** The CustomResourceDefinitions of all kinds. */

@@ -4,6 +4,7 @@ import { crdOf, type PrinterColumn } from "./crd-manifest.js";
 import type { CustomObject, CustomResource } from "./kind.js";
 import { prettyPath, withoutNulls } from "./parsing.js";
 import { object } from "./schema.js";
+import type { ValidationRule } from "./schema-hints.js";
 import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
 
 /** What there is to a kind beside its names: from it type, validation and CRD derive. */
@@ -13,6 +14,8 @@ export interface ResourceSchema<T extends CustomObject<unknown, unknown>> {
   shortNames?: string[];
   /** Whether an object without spec is refused. Otherwise the API server fills in an empty one. */
   specRequired?: boolean;
+  /** Of the object as a whole: spec beside `self.metadata.name`. */
+  rules?: ValidationRule[];
   spec: z.ZodType<T["spec"]>;
   /** Present: the kind has a status subresource. */
   status?: z.ZodType<NonNullable<T["status"]>>;

@@ -21,6 +21,7 @@ export * from "./names.js";
 export type * from "./networking.js";
 export * from "./normalize-cidrs.js";
 export type * from "./offloading.js";
+export type * from "./offloading-policy.js";
 export * from "./peer-configuration.js";
 export * from "./pod-reasons.js";
 export * from "./quantity.js";

@@ -21,6 +21,7 @@ import type {
   VirtualNode,
   VkOptionsTemplate,
 } from "./offloading.js";
+import type { NamespaceOffloadingPolicy } from "./offloading-policy.js";
 import { CORE, AUTHENTICATION, NETWORKING, IPAM, OFFLOADING } from "./groups.js";
 import { defineKind } from "./kind.js";
 
@@ -151,6 +152,12 @@ export const NamespaceOffloadingResource = defineKind<NamespaceOffloading>({
   kind: "NamespaceOffloading",
   plural: "namespaceoffloadings",
   namespaced: true,
+});
+export const NamespaceOffloadingPolicyResource = defineKind<NamespaceOffloadingPolicy>({
+  ...OFFLOADING,
+  kind: "NamespaceOffloadingPolicy",
+  plural: "namespaceoffloadingpolicies",
+  namespaced: false,
 });
 export const QuotaResource = defineKind<Quota>({ ...OFFLOADING, kind: "Quota", plural: "quotas", namespaced: true });
 export const ShadowPodResource = defineKind<ShadowPod>({

@@ -42,6 +42,8 @@ export const Labels = {
   offloadingComponent: "offloading.liqo.io/component",
   offloadingPodName: "offloading.liqo.io/pod-name",
   offloadingPodNamespace: "offloading.liqo.io/pod-namespace",
+  /** Ours. On a NamespaceOffloading: the policy that made it. */
+  offloadingPolicy: "offloading.liqo.io/policy",
 
   gatewayResource: "networking.liqo.io/gateway-resource",
   gatewayName: "networking.liqo.io/gateway-name",

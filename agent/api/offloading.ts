@@ -56,11 +56,11 @@ export const NamespaceMapDefinition = defineResource(NamespaceMapResource, {
   columns: [column("LOCAL", ".metadata.labels.liqo\\.io/replication"), AGE],
 });
 
-const namespaceMappingStrategy = z.enum(["EnforceSameName", "DefaultName", "SelectedName"]);
+export const namespaceMappingStrategy = z.enum(["EnforceSameName", "DefaultName", "SelectedName"]);
 const podOffloadingStrategy = z.enum(["Local", "Remote", "LocalAndRemote"]);
 const offloadingPhase = z.enum(["Ready", "NoClusterSelected", "InProgress", "SomeFailed", "AllFailed", "Terminating"]);
 
-const namespaceOffloadingSpec = object({
+export const namespaceOffloadingSpec = object({
   namespaceMappingStrategy: withDefault(namespaceMappingStrategy, "DefaultName"),
   remoteNamespaceName: z.string().optional(),
   podOffloadingStrategy: withDefault(podOffloadingStrategy, "LocalAndRemote"),

@@ -36,7 +36,7 @@ describe("CustomResourceDefinitions", () => {
   it("are there for every kind, under its published name and scope", () => {
     const groups = crds().map(({ spec }) => `${spec.names.plural}.${spec.group}/${spec.versions[0]?.name}`);
     expect(groups)
-      .to.have.length(28)
+      .to.have.length(29)
       .and.include.members([
         "foreignclusters.core.liqo.io/v1beta1",
         "publickeies.networking.liqo.io/v1beta1",
@@ -44,9 +44,13 @@ describe("CustomResourceDefinitions", () => {
         "shadowpods.offloading.liqo.io/v1beta1",
         "renews.authentication.liqo.io/v1beta1",
       ]);
-    expect(new Set(groups).size).to.equal(28);
+    expect(new Set(groups).size).to.equal(29);
     const clusterWide = crds().filter(({ spec }) => spec.scope === "Cluster");
-    expect(clusterWide.map(({ spec }) => spec.names.kind)).to.have.members(["ForeignCluster", "InternalNode"]);
+    expect(clusterWide.map(({ spec }) => spec.names.kind)).to.have.members([
+      "ForeignCluster",
+      "InternalNode",
+      "NamespaceOffloadingPolicy",
+    ]);
     for (const { spec } of crds()) expect(spec.names.categories).to.deep.equal(["liqo"]);
   });
 
