@@ -3,6 +3,7 @@ import { deadNodePodsController } from "./dead-node-pods-controller.js";
 import { earlyPodsController } from "./early-pods-controller.js";
 import { namespaceMapController } from "./namespace-map/controller.js";
 import { namespaceOffloadingController } from "./namespace-offloading/controller.js";
+import { namespaceOffloadingPolicyController } from "./namespace-offloading-policy/controller.js";
 import { localClaimController } from "./storage/local-claim-controller.js";
 import { releasedVolumeController } from "./storage/released-volume-controller.js";
 import { remoteUnavailableController } from "./remote-unavailable-controller.js";
@@ -21,6 +22,7 @@ export const setupOffloading: AreaSetup = (context) => [
   virtualNodeCreator(context),
   virtualNodeController(context),
   namespaceOffloadingController(context),
+  namespaceOffloadingPolicyController(context),
   earlyPodsController(context),
   unplacedPodsController(context),
   namespaceMapController(context),

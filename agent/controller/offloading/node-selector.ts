@@ -14,12 +14,18 @@ export function matchesNodeSelector(terms: readonly NodeSelectorTerm[] | undefin
 function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: SelectableNode): boolean {
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
   return (
-    matchExpressions.every((requirement) => matches(requirement, node.labels[requirement.key])) &&
-    matchFields.every((requirement) => requirement.key === "metadata.name" && matches(requirement, node.name))
+    matchExpressions.every((requirement) => matchesRequirement(requirement, node.labels[requirement.key])) &&
+    matchFields.every(
+      (requirement) => requirement.key === "metadata.name" && matchesRequirement(requirement, node.name),
+    )
   );
 }
 
-function matches({ operator, values = [] }: NodeSelectorRequirement, value: string | undefined): boolean {
+/** Whether a label's value, undefined where there is no such label, is as a requirement of a node or label selector wants it. */
+export function matchesRequirement(
+  { operator, values = [] }: Pick<NodeSelectorRequirement, "operator" | "values">,
+  value: string | undefined,
+): boolean {
   switch (operator) {
     case "In":
       return value !== undefined && values.includes(value);

@@ -56,6 +56,26 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: [...READ, "patch"],
   },
   {
+    why: "Which namespaces are to be offloaded by their labels.",
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["namespaceoffloadingpolicies"],
+    verbs: ["list", "watch"],
+  },
+  {
+    why: "Which namespaces a policy has offloaded, and which it could not.",
+    onlyWhen: "where there is a NamespaceOffloadingPolicy",
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["namespaceoffloadingpolicies/status"],
+    verbs: ["update"],
+  },
+  {
+    why: "Made for namespaces that a policy selects, and deleted for those that it selects no more.",
+    onlyWhen: "where there is a NamespaceOffloadingPolicy",
+    apiGroups: ["offloading.liqo.io"],
+    resources: ["namespaceoffloadings"],
+    verbs: ["create", "delete"],
+  },
+  {
     why: "What consumers have sent, and what virtual nodes are made from.",
     apiGroups: ["offloading.liqo.io"],
     resources: ["shadowpods", "shadowendpointslices", "vkoptionstemplates"],
