@@ -9,8 +9,10 @@ import {
   ResourceSliceResource,
   VirtualNodeResource,
   type ForeignCluster,
+  type NamespaceOffloading,
 } from "../api/index.js";
 import { Annotations } from "../api/annotations.js";
+import { Labels } from "../api/labels.js";
 import type { KubeClient } from "../runtime/kube-client.js";
 import { isNotFound } from "../runtime/kube-error.js";
 import { isDeleting } from "../runtime/metadata.js";
@@ -31,6 +33,8 @@ export interface RefusalContext {
   /** When to refuse whatever is still ending; milliseconds since the epoch. */
   deadline: number;
   status: (line: string) => void;
+  /** Whether who asks is about to end, with their policies, NamespaceOffloadings that serve no provider. Default: they count. */
+  endsPolicies?: boolean;
 }
 
 /**
@@ -40,14 +44,16 @@ export interface RefusalContext {
  * @throws Error naming what still uses the agent, and is not about to go
  */
 export async function refuseWhilePeered(
-  { client, signal, graceMs = PEERINGS_GRACE_MS, deadline, status }: RefusalContext,
+  { client, signal, graceMs = PEERINGS_GRACE_MS, deadline, status, endsPolicies = false }: RefusalContext,
   clusterId: string,
   remedy: string,
 ): Promise<void> {
   let patience = Date.now() + graceMs;
   let before = Infinity;
   for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LOOK_MS)) {
-    const remaining = await remainingPeerings(client, signal);
+    const remaining = await remainingPeerings(client, signal, (offloading) =>
+      endsPolicies ? !isOfIdlePolicy(offloading) : true,
+    );
     const [first] = remaining;
     if (!first) return;
     if (remaining.length < before || remaining.some(({ isEnding }) => isEnding)) patience = Date.now() + graceMs;
@@ -71,7 +77,11 @@ interface Remaining {
 }
 
 /** What of peerings is still there and would be torn by an uninstallation (control plane specification, §14). */
-async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promise<Remaining[]> {
+async function remainingPeerings(
+  client: KubeClient,
+  signal: AbortSignal,
+  offloads: (offloading: NamespaceOffloading) => boolean,
+): Promise<Remaining[]> {
   const find = async <T extends KubeObject>(
     type: ResourceType<T>,
     counts: (object: T) => boolean,
@@ -79,7 +89,7 @@ async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promi
     try {
       const { items } = await client.list(type, { signal });
       return items.filter(counts).map((one) => ({
-        name: describeObject(type, one.metadata?.name ?? "", one.metadata?.namespace),
+        name: describeObject(type, one.metadata?.name ?? "", one.metadata?.namespace) + makerOf(one),
         isEnding: isDeleting(one),
       }));
     } catch (error) {
@@ -90,7 +100,7 @@ async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promi
   };
   const found = await Promise.all([
     find(ForeignClusterResource, hasEnabledModule),
-    find(NamespaceOffloadingResource, () => true),
+    find(NamespaceOffloadingResource, offloads),
     find(ResourceSliceResource, () => true),
     find(VirtualNodeResource, () => true),
     find(ConfigurationResource, () => true),
@@ -102,6 +112,18 @@ async function remainingPeerings(client: KubeClient, signal: AbortSignal): Promi
 
 function hasEnabledModule({ status }: ForeignCluster): boolean {
   return Object.values(status?.modules ?? {}).some((module) => module?.enabled === true);
+}
+
+/** Ending it alone would not do. */
+function makerOf({ metadata }: KubeObject): string {
+  const policy = metadata?.labels?.[Labels.offloadingPolicy];
+  return policy === undefined ? "" : ` (made by NamespaceOffloadingPolicy ${policy})`;
+}
+
+/** Whether a policy wants the namespace offloaded, and no provider has it. */
+function isOfIdlePolicy({ metadata, status }: NamespaceOffloading): boolean {
+  const isOfPolicy = metadata.labels?.[Labels.offloadingPolicy] !== undefined;
+  return isOfPolicy && Object.keys(status?.remoteNamespacesConditions ?? {}).length === 0;
 }
 
 function isHeld({ annotations, finalizers }: ObjectMeta): boolean {

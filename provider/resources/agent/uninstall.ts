@@ -1,4 +1,4 @@
-import { definedResources } from "../../../agent/api/index.js";
+import { definedResources, NamespaceOffloadingPolicyResource } from "../../../agent/api/index.js";
 import { Labels } from "../../../agent/api/labels.js";
 import { Names } from "../../../agent/api/names.js";
 import type { InstallInputs } from "../../../agent/install/inputs.js";
@@ -38,7 +38,7 @@ export async function uninstall(context: UninstallContext, inputs: InstallInputs
   if (!force) {
     const deadline = context.deadline - 1_000;
     const remedy = "set forceDelete and run up before destroying";
-    await refuseWhilePeered({ ...context, deadline }, inputs.clusterId, remedy);
+    await refuseWhilePeered({ ...context, deadline, endsPolicies: true }, inputs.clusterId, remedy);
   }
   const manifests = agentManifests(inputs);
   const ofKind = (...kinds: string[]) => manifests.filter(({ kind }) => kinds.includes(kind ?? ""));
@@ -69,7 +69,10 @@ interface Found {
 async function removeCustomResources(context: UninstallContext, force: boolean): Promise<void> {
   const before = await customResources(context);
   const originals = new Set(before.map(({ object }) => object.metadata?.uid));
-  await forEachParallel(before, PARALLEL, ({ type, object }) => tellToGo(context, type, object));
+  const isPolicy = ({ type }: Found): boolean => type.kind === NamespaceOffloadingPolicyResource.kind;
+  // While there is a policy it makes anew what goes.
+  for (const first of [before.filter(isPolicy), before.filter((one) => !isPolicy(one))])
+    await forEachParallel(first, PARALLEL, ({ type, object }) => tellToGo(context, type, object));
   const grace = force ? Date.now() + FINALIZERS_GRACE_MS : Infinity;
   for (let wait = 50; ; wait = Math.min(wait * 2, 1_000)) {
     const left = (await customResources(context)).filter(({ object }) => originals.has(object.metadata?.uid));

@@ -2,7 +2,11 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { crds } from "../../../agent/api/crd.js";
-import { NamespaceOffloadingResource, NetworkResource } from "../../../agent/api/index.js";
+import {
+  NamespaceOffloadingPolicyResource,
+  NamespaceOffloadingResource,
+  NetworkResource,
+} from "../../../agent/api/index.js";
 import { agentManifests, type InstallInputs } from "../../../agent/install/index.js";
 import { refuseWhilePeered } from "../../../agent/install/remaining-peerings.js";
 import {
@@ -104,6 +108,35 @@ describe("provider: an agent's objects", function () {
     expect(refusal).to.contain("still in use by NamespaceOffloading default/offloading");
     expect((await client.list(NetworkResource)).items).not.to.deep.equal([]);
     await remove(true);
+    expect(await client.get(NamespaceResource, { name: "liqo" })).to.equal(undefined);
+  });
+
+  it("are not kept by a policy whose namespaces no provider has", async () => {
+    await applyManifests(
+      context(),
+      agentManifests(inputs).filter(({ kind }) => !kind?.endsWith("WebhookConfiguration")),
+    );
+    const spec = { namespaceSelector: {}, template: { spec: {} } };
+    const policy = NamespaceOffloadingPolicyResource.build({ metadata: { name: "all" }, spec });
+    await client.create(NamespaceOffloadingPolicyResource, policy);
+    const id = { name: "offloading", namespace: "default" };
+    const labels = { "offloading.liqo.io/policy": "all" };
+    const object = NamespaceOffloadingResource.build({ metadata: { ...id, labels }, spec: {} });
+    await client.create(NamespaceOffloadingResource, object);
+    const conditions = { peer: [{ type: "OffloadingRequired" as const, status: "True" as const }] };
+    const tell = (remoteNamespacesConditions: object | null) =>
+      client.mergePatch(
+        NamespaceOffloadingResource,
+        id,
+        { status: { remoteNamespacesConditions } },
+        { subresource: "status" },
+      );
+    await tell(conditions);
+    let refusal = "";
+    await remove(false, 2_000).catch((error: unknown) => (refusal = String(error)));
+    expect(refusal).to.contain("NamespaceOffloading default/offloading (made by NamespaceOffloadingPolicy all)");
+    await tell(null);
+    await remove(false);
     expect(await client.get(NamespaceResource, { name: "liqo" })).to.equal(undefined);
   });
 
