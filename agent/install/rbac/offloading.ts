@@ -149,9 +149,9 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: ["patch"],
   },
   {
-    why: "A drain asks disruption budgets, and so does who moves pods that a provider has no room for.",
+    why: "Pods leave as disruption budgets allow: those of a drained virtual node, of a cluster that a namespace is no longer offloaded to, and those that a provider has no room for.",
     onlyWhen:
-      "where a virtual node goes with pods on it (a Pulumi program has them moved before, with its own rights), or a namespace asks for its pods to be moved",
+      "where there are such pods: a Pulumi program that ends a node or an offloading has them moved before, with its own rights",
     apiGroups: [""],
     resources: ["pods/eviction"],
     verbs: ["create"],

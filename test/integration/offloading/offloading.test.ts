@@ -390,6 +390,51 @@ describe("offloading controllers against a real API server", function () {
       await client.delete(NamespaceOffloadingResource, { name: "offloading", namespace });
   });
 
+  it("gives a cluster up, and ends, only when the pods that others follow have left, or their time is over", async () => {
+    const namespace = "leaving";
+    await ensureNamespace(client, namespace);
+    const id = { name: "offloading", namespace };
+    await client.create(NamespaceOffloadingResource, NamespaceOffloadingResource.build({ metadata: id, spec: {} }));
+    const mapped = async () => (await client.get(NamespaceMapResource, VIRTUAL_NODE))?.spec.desiredMapping?.[namespace];
+    await eventually("the mapping", mapped);
+    const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "r", controller: true };
+    const create = async (name: string, ownerReferences: (typeof owner)[]) => {
+      const { metadata, spec } = podOn("provider", name);
+      return client.create(PodResource, { metadata: { ...metadata, namespace, ownerReferences }, spec });
+    };
+    const owned = await create("owned", [owner]);
+    const bare = await create("bare", []);
+    const endBudget = await guardWithBudget(owned);
+    const required = async () => {
+      const { remoteNamespacesConditions } = (await client.get(NamespaceOffloadingResource, id))?.status ?? {};
+      return findCondition(remoteNamespacesConditions?.["provider"], "OffloadingRequired");
+    };
+    const select = (operator: string) => {
+      const nodeSelectorTerms = [{ matchExpressions: [{ key: "liqo.io/type", operator }] }];
+      return client.mergePatch(NamespaceOffloadingResource, id, { spec: { clusterSelector: { nodeSelectorTerms } } });
+    };
+    await select("DoesNotExist");
+    const waiting = await eventually("a word on the pods", async () => {
+      const condition = await required();
+      return condition?.reason === "PodsLeaving" && condition;
+    });
+    expect(waiting.message).to.match(/^1 pods are leaving the cluster: owned; held by a PodDisruptionBudget: owned; /);
+    expect(await mapped()).to.be.a("string");
+    await client.delete(NamespaceOffloadingResource, id);
+    await endBudget();
+    await eventually(
+      "the eviction",
+      async () => (await client.get(PodResource, idOf(owned)))?.metadata?.deletionTimestamp,
+    );
+    expect(await mapped()).to.be.a("string");
+    // As the virtual node does once the remote pod has gone.
+    await client.delete(PodResource, idOf(owned), { gracePeriodSeconds: 0 });
+    await gone(client, NamespaceOffloadingResource, id);
+    expect(await mapped()).to.equal(undefined);
+    expect((await client.get(PodResource, idOf(bare)))?.metadata?.deletionTimestamp).to.equal(undefined);
+    await client.delete(PodResource, idOf(bare), { gracePeriodSeconds: 0 });
+  });
+
   it("takes the Node away from a virtual node that is to have none, and keeps what others of the cluster share", async () => {
     const id = { name: "second", namespace: TO_PROVIDER };
     const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, createNode: true };
@@ -536,7 +581,7 @@ describe("offloading controllers against a real API server", function () {
   async function guardWithBudget(pod: Pod): Promise<() => Promise<unknown>> {
     // Budgets guard running pods only.
     await client.mergePatch(PodResource, idOf(pod), { status: { phase: "Running" } }, { subresource: "status" });
-    const budget = { name: "budget", namespace: "app" };
+    const budget = { name: "budget", namespace: pod.metadata?.namespace ?? "" };
     await client.create(PodDisruptionBudgetResource, {
       metadata: budget,
       spec: { maxUnavailable: 0, selector: { matchLabels: { "liqo.io/shadowPod": "true" } } },

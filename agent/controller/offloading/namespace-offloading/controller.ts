@@ -20,24 +20,29 @@ import {
   NamespaceResource,
   PodResource,
   removeFinalizer,
+  type ReconcileResult,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { isEarly } from "../early-pods-controller.js";
 import { hasEnded } from "../has-ended.js";
-import { virtualClusterNodes } from "../informers.js";
+import { offloadedPods, virtualClusterNodes } from "../informers.js";
 import { lossOf, mayDeleteRemoteData, remoteDataOf } from "../../../storage/remote-data.js";
 import { volumes as volumesOf } from "../storage/informers.js";
 import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
 import { tellOffloading } from "./offloading-events.js";
+import { podsAway } from "./pods-away.js";
 import { remoteNamespaceName } from "./remote-name.js";
 import { selectedClusters } from "./selection.js";
 import { clusterConditions, offloadingPhase, type ClusterState } from "./status.js";
 
+/** How soon pods are asked to leave again that a disruption budget keeps. */
+const LEAVING_RETRY_MS = 5_000;
+
 /**
- * On the consumer. Watches NamespaceOffloadings, VirtualNodes, virtual Nodes, volumes and the NamespaceMaps towards providers. Owns the namespace's
+ * On the consumer. Watches NamespaceOffloadings, VirtualNodes, virtual Nodes, pods, volumes and the NamespaceMaps towards providers. Owns the namespace's
  * scheduling label and its entry in each NamespaceMap; writes the status from what the providers answer (offloading
- * specification, §4). Where users' data would go with a remote namespace, the namespace stays until they agree (§12.11).
+ * specification, §4). Where users' data would go with a remote namespace, the namespace stays until they agree (§12.11), and its pods leave first.
  */
 export function namespaceOffloadingController(context: ControllerContext): Controller {
   const { client, informers, config, logger } = context;
@@ -48,9 +53,13 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   const foreignClusters = informers.for(ForeignClusterResource);
   const nodes = virtualClusterNodes(context);
   const volumes = volumesOf(context);
+  const pods = offloadedPods(context);
+  const leave = podsAway(context);
+  /** Namespaces whose pods are leaving a cluster. */
+  const leaving = new Set<string>();
   const events = context.recorder("namespaceoffloading-controller");
 
-  async function reconcile(key: string): Promise<void> {
+  async function reconcile(key: string): Promise<ReconcileResult | void> {
     const offloading = offloadings.get(key);
     if (!offloading || offloading.metadata.name !== Names.namespaceOffloading) return;
     if (isDeleting(offloading)) return finish(offloading);
@@ -70,20 +79,24 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
 
     const selected = selectedClusters(offloading.spec, virtualNodes.list(), (name) => nodes.get(name));
     const losses = lossesOf(offloading, (clusterID) => !selected.get(clusterID));
+    const left = await bringHome(offloading, (clusterID) => !selected.get(clusterID) && !losses.has(clusterID));
     const current = await mapNamespace(namespace, (clusterID, present) =>
-      selected.get(clusterID) ? remote : losses.has(clusterID) ? present : undefined,
+      selected.get(clusterID) ? remote : losses.has(clusterID) || left.has(clusterID) ? present : undefined,
     );
     const clusters = new Map<string, ClusterState>();
-    for (const [clusterID, isSelected] of selected) clusters.set(clusterID, { selected: isSelected });
+    for (const [clusterID, isSelected] of selected)
+      clusters.set(clusterID, { selected: isSelected, kept: losses.get(clusterID), left: left.get(clusterID) });
     for (const map of current.filter((one) => !isDeleting(one))) {
       const entry = map.status?.currentMapping?.[namespace];
       const isSelected = selected.get(clusterOf(map)) ?? false;
       if (!isSelected && !entry) continue;
       const isCurrent = !isSelected || entry?.remoteNamespace === remote;
       const phase = isCurrent ? entry?.phase : undefined;
-      clusters.set(clusterOf(map), { selected: isSelected, phase, kept: losses.get(clusterOf(map)) });
+      const cluster = clusterOf(map);
+      clusters.set(cluster, { selected: isSelected, phase, kept: losses.get(cluster), left: left.get(cluster) });
     }
     await writeStatus(offloading, remote, clusters);
+    return left.size > 0 ? { requeueAfterMs: LEAVING_RETRY_MS } : undefined;
   }
 
   /** The maps from this cluster to its providers. In a bidirectional peering a tenant namespace also holds the peer's copy. */
@@ -128,6 +141,31 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     return losses;
   }
 
+  /** Has pods leave the clusters that are given up; why the namespace stays there meanwhile, by cluster. */
+  async function bringHome(
+    offloading: NamespaceOffloading,
+    isGivenUp: (clusterID: string) => boolean,
+  ): Promise<Map<string, string>> {
+    const namespace = offloading.metadata.namespace ?? "";
+    const owner = namespaces.get(namespace);
+    // Its pods go with a namespace.
+    if (!owner || isDeleting(owner)) return new Map();
+    const mapped = sourceMaps().filter(
+      (map) => map.spec.desiredMapping?.[namespace] !== undefined && !isDeleting(map) && isGivenUp(clusterOf(map)),
+    );
+    const results = await Promise.all(
+      mapped.map(clusterOf).map(async (clusterID) => {
+        const isLost = isDeadPeer(foreignClusters.get(clusterID));
+        const why = isLost ? undefined : await leave(offloading, clusterID);
+        return why === undefined ? [] : [[clusterID, why] as const];
+      }),
+    );
+    const left = new Map(results.flat());
+    if (left.size > 0) leaving.add(namespace);
+    else leaving.delete(namespace);
+    return left;
+  }
+
   /** True when new pods of the namespace are to be prepared for virtual nodes from now on. */
   async function labelNamespace(name: string, enabled: boolean): Promise<boolean> {
     const namespace = namespaces.get(name);
@@ -151,22 +189,24 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     );
   }
 
-  async function finish(offloading: NamespaceOffloading): Promise<void> {
+  async function finish(offloading: NamespaceOffloading): Promise<ReconcileResult | void> {
     if (!hasFinalizer(offloading, Finalizers.namespaceOffloading)) return;
     const namespace = offloading.metadata.namespace ?? "";
     await labelNamespace(namespace, false);
     const losses = lossesOf(offloading, () => true);
+    const left = await bringHome(offloading, (clusterID) => !losses.has(clusterID));
     const current = await mapNamespace(namespace, (clusterID, present) =>
-      losses.has(clusterID) ? present : undefined,
+      losses.has(clusterID) || left.has(clusterID) ? present : undefined,
     );
     const remaining = current.filter(
       (map) => map.status?.currentMapping?.[namespace] && !isDeadPeer(foreignClusters.get(clusterOf(map))),
     );
     const clusters = new Map<string, ClusterState>(
       remaining.map((map) => {
-        const kept = losses.get(clusterOf(map));
-        const phase = kept ? map.status?.currentMapping?.[namespace]?.phase : "Terminating";
-        return [clusterOf(map), { selected: false, phase, kept }];
+        const [kept, leavingPods] = [losses.get(clusterOf(map)), left.get(clusterOf(map))];
+        const isThere = (kept ?? leavingPods) !== undefined;
+        const phase = isThere ? map.status?.currentMapping?.[namespace]?.phase : "Terminating";
+        return [clusterOf(map), { selected: false, phase, kept, left: leavingPods }];
       }),
     );
     const { remoteNamespaceName: remote } = offloading.status ?? {};
@@ -175,6 +215,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       remote ?? remoteNamespaceName(namespace, offloading.spec, config.clusterId),
       clusters,
     );
+    if (left.size > 0) return { requeueAfterMs: LEAVING_RETRY_MS };
     // Each change of a map's status brings the next pass.
     if (remaining.length > 0) return;
     const last = offloadings.get(keyOf(offloading)) ?? offloading;
@@ -211,6 +252,9 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     .watch(virtualNodes, all)
     .watch(nodes, (_node, event) => (event.type === "updated" && hasSameLabels(event.old, event.object) ? [] : all()))
     .watch(namespaces, ({ metadata }) => ofNamespace(metadata?.name))
+    .watch(pods, ({ metadata }, { type }) =>
+      type === "deleted" && leaving.has(metadata?.namespace ?? "") ? ofNamespace(metadata?.namespace) : [],
+    )
     .watch(volumes, ({ spec }) => ofNamespace(spec?.claimRef?.namespace))
     .watch(foreignClusters, (_foreignCluster, event) =>
       event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : all(),

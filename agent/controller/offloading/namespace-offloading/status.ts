@@ -8,8 +8,10 @@ export interface ClusterState {
   selected: boolean;
   /** Of the namespace there, undefined while the provider has not answered. */
   phase?: NamespaceMapPhase;
-  /** Why the namespace stays there though the cluster is not selected any more. */
+  /** Why the namespace stays there though the cluster is not selected any more: its data would be lost. */
   kept?: string;
+  /** Why it stays there for the moment: its pods are leaving. */
+  left?: string;
 }
 
 /** The conditions of each cluster (offloading specification, §4.3). Clusters not in `clusters` are dropped. */
@@ -20,7 +22,7 @@ export function clusterConditions(clusters: ReadonlyMap<string, ClusterState>, b
 }
 
 function conditionsOf(
-  { selected, phase, kept }: ClusterState,
+  { selected, phase, kept, left }: ClusterState,
   before: RemoteNamespaceCondition[],
 ): RemoteNamespaceCondition[] {
   const required = withCondition(
@@ -29,12 +31,14 @@ function conditionsOf(
       ? condition("OffloadingRequired", true, "ClusterSelected", "the cluster is selected by the cluster selector")
       : kept !== undefined
         ? condition("OffloadingRequired", false, "VolumesWouldBeLost", kept)
-        : condition("OffloadingRequired", false, "ClusterNotSelected", "no virtual node of the cluster is selected"),
+        : left !== undefined
+          ? condition("OffloadingRequired", false, "PodsLeaving", left)
+          : condition("OffloadingRequired", false, "ClusterNotSelected", "no virtual node of the cluster is selected"),
   );
   if (!selected && phase === undefined) return required;
   const ready = withCondition(
     before.filter(({ type }) => type === "Ready"),
-    selected || kept !== undefined ? readyCondition(phase) : readyCondition("Terminating"),
+    selected || (kept ?? left) !== undefined ? readyCondition(phase) : readyCondition("Terminating"),
   );
   return [...required, ...ready];
 }

@@ -1,0 +1,57 @@
+import type { Pod } from "kubernetes-types/core/v1";
+import { Labels, type NamespaceOffloading } from "../../../api/index.js";
+import { findCondition, hasController } from "../../../runtime/index.js";
+import type { ControllerContext } from "../../context.js";
+import { isDaemonPod } from "../daemon-pod.js";
+import { hasEnded } from "../has-ended.js";
+import { offloadedPods, virtualClusterNodes } from "../informers.js";
+import { DRAIN_DEADLINE_MS } from "../virtual-node/drain-condition.js";
+import { evict } from "../virtual-node/drain.js";
+
+const NAMED_PODS = 5;
+
+/** Has the pods of a namespace leave a cluster before the namespace does; returns why it must stay meanwhile, or undefined when it need not. */
+export type Departure = (offloading: NamespaceOffloading, clusterID: string) => Promise<string | undefined>;
+
+/**
+ * Pods that a controller makes anew are evicted, as disruption budgets allow, so that others run before they end; all others end with the remote
+ * namespace. After a drain's deadline nobody is waited for.
+ */
+export function podsAway(context: ControllerContext): Departure {
+  const { client } = context;
+  const nodes = virtualClusterNodes(context);
+  const pods = offloadedPods(context);
+
+  function isThere(pod: Pod, clusterID: string): boolean {
+    const labels = nodes.get(pod.spec?.nodeName ?? "")?.metadata?.labels;
+    return labels?.[Labels.remoteClusterID] === clusterID;
+  }
+
+  return async (offloading, clusterID) => {
+    const deadline = deadlineOf(offloading, clusterID);
+    if (Date.now() >= deadline) return undefined;
+    const away = pods
+      .inNamespace(offloading.metadata.namespace ?? "")
+      .filter((pod) => isThere(pod, clusterID) && !hasEnded(pod) && hasController(pod) && !isDaemonPod(pod));
+    const results = await Promise.all(away.map(async (pod) => ({ pod, result: await evict(client, pod) })));
+    const left = results.filter(({ result }) => result !== "gone");
+    if (left.length === 0) return undefined;
+    const blocked = left.filter(({ result }) => result === "blocked").map(({ pod }) => pod);
+    const held = blocked.length > 0 ? `; held by a PodDisruptionBudget: ${listed(blocked)}` : "";
+    const until = new Date(deadline).toISOString();
+    return `${left.length} pods are leaving the cluster: ${listed(left.map(({ pod }) => pod))}${held}; those left at ${until} end with the remote namespace`;
+  };
+}
+
+/** In milliseconds since the epoch. It counts from when the cluster was first not wanted any more. */
+function deadlineOf({ status }: NamespaceOffloading, clusterID: string): number {
+  const required = findCondition(status?.remoteNamespacesConditions?.[clusterID], "OffloadingRequired");
+  const since = required?.status === "False" ? Date.parse(required.lastTransitionTime ?? "") : NaN;
+  return (Number.isNaN(since) ? Date.now() : since) + DRAIN_DEADLINE_MS;
+}
+
+function listed(pods: Pod[]): string {
+  const names = pods.map(({ metadata }) => metadata?.name ?? "").sort();
+  const more = names.length - NAMED_PODS;
+  return names.slice(0, NAMED_PODS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
