@@ -15,6 +15,7 @@ export * from "./groups.js";
 export type * from "./ipam.js";
 export * from "./kind.js";
 export * from "./kinds.js";
+export type * from "./label-selector.js";
 export * from "./labels.js";
 export * from "./lent-address.js";
 export * from "./names.js";

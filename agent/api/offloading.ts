@@ -15,6 +15,7 @@ import { ingressClassSchema, loadBalancerClassSchema, storageClassSchema } from 
 import { AGE, column, conditionPath, wideColumn } from "./columns.js";
 import { defineResource } from "./definition.js";
 import type { CustomObject } from "./kind.js";
+import { labelSelector } from "./label-selector.js";
 import {
   NamespaceMapResource,
   NamespaceOffloadingResource,
@@ -37,7 +38,7 @@ import {
   quantities,
   stringMap,
 } from "./schema.js";
-import { withDefault, withRequiredDefault } from "./schema-hints.js";
+import { withDefault, withHint, withRequiredDefault, withRules } from "./schema-hints.js";
 
 const namespaceMapPhase = z.enum(["Accepted", "CreationLoopBackOff", "Terminating"]);
 
@@ -213,6 +214,34 @@ export const VirtualNodeDefinition = defineResource(VirtualNodeResource, {
 
 const reflectionType = z.enum(["DenyList", "AllowList", "CustomLiqo"]);
 
+/** Kinds of which a part may be reflected. EndpointSlices follow their Services; what else there is follows its pods. */
+const SELECTABLE = ["service", "ingress", "configmap", "secret"];
+const SELECTABLE_MESSAGE = `a selector is for ${SELECTABLE.join(", ")} only`;
+
+const reflectorConfig = object({
+  workers: int64.min(0),
+  type: reflectionType.optional(),
+  /** Which objects of the kind are reflected at all, by their labels. */
+  selector: labelSelector.optional(),
+});
+
+const reflectorsConfig = withHint(
+  withRules(
+    z.record(z.string(), reflectorConfig).superRefine((kinds, context) => {
+      for (const [kind, { selector }] of Object.entries(kinds)) {
+        if (selector === undefined || SELECTABLE.includes(kind)) continue;
+        context.addIssue({ code: "custom", path: [kind, "selector"], message: SELECTABLE_MESSAGE });
+      }
+    }),
+    {
+      rule: `self.all(kind, kind in [${SELECTABLE.map((kind) => `'${kind}'`).join(", ")}] || !has(self[kind].selector))`,
+      message: SELECTABLE_MESSAGE,
+    },
+  ),
+  // More than there are kinds: the API server wants to know how long checking may take.
+  { maxProperties: 16 },
+);
+
 const vkOptionsTemplateSpec = object({
   createNode: z.boolean(),
   disableNetworkCheck: z.boolean(),
@@ -222,7 +251,7 @@ const vkOptionsTemplateSpec = object({
   labelsNotReflected: z.array(z.string()).optional(),
   annotationsNotReflected: z.array(z.string()).optional(),
   /** By reflected kind: `pod`, `service`, `configmap`, … */
-  reflectorsConfig: z.record(z.string(), object({ workers: int64.min(0), type: reflectionType.optional() })).optional(),
+  reflectorsConfig: reflectorsConfig.optional(),
   resources: embedded<ResourceRequirements>().optional(),
   extraArgs: z.array(z.string()).optional(),
   extraAnnotations: stringMap.optional(),

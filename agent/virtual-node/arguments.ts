@@ -6,6 +6,8 @@ import type { ReflectionPolicy } from "./reflection/reflected-metadata.js";
 export interface ReflectionSettings {
   workers: number;
   policy: ReflectionPolicy;
+  /** Which objects are reflected at all, as `kubectl -l` writes it; absent: all. Of slices: which of their Services are. */
+  selector?: string;
 }
 
 /** How one virtual node's process is set up; all else is read live from its VirtualNode object. */
@@ -72,6 +74,8 @@ const LISTS = [
 ];
 /** Kinds whose reflection may be configured. */
 const REFLECTED = ["service", "endpointslice", "ingress", "configmap", "secret", "event"];
+/** Those of which a part may be chosen by labels. */
+const SELECTABLE = ["service", "ingress", "configmap", "secret"];
 /** CustomLiqo is what kinds without a choice are given. */
 const REFLECTION_TYPES = ["DenyList", "AllowList", "CustomLiqo"];
 const DEFAULT_WORKERS = 3;
@@ -116,13 +120,16 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     return number;
   };
   const settings = (kind: string): ReflectionSettings => {
-    const [workersName = "", typeName = ""] = reflectionArguments(kind);
+    const [workersName = "", typeName = "", selectorName = ""] = reflectionArguments(kind);
     const workers = text(workersName) === "" ? DEFAULT_WORKERS : Number(text(workersName));
     if (!Number.isInteger(workers) || workers < 0) problems.push(`--${workersName}: not a number of workers`);
     // Slices follow their Services.
     const type = text(typeName) || (kind === "endpointslice" ? text("service-reflection-type") : "") || "DenyList";
     if (!REFLECTION_TYPES.includes(type)) problems.push(`--${typeName}: not one of ${REFLECTION_TYPES.join(", ")}`);
-    return { workers, policy: type === "AllowList" ? "AllowList" : "DenyList" };
+    if (text(selectorName) !== "" && !SELECTABLE.includes(kind))
+      problems.push(`--${selectorName}: a selector is for ${SELECTABLE.join(", ")} only`);
+    const selector = text(kind === "endpointslice" ? "service-reflection-selector" : selectorName);
+    return { workers, policy: type === "AllowList" ? "AllowList" : "DenyList", ...(selector ? { selector } : {}) };
   };
   const map = (name: string): Record<string, string> => {
     const entries = textsOf(values[name]).map((entry): [string, string] => {
@@ -166,7 +173,7 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
 }
 
 function reflectionArguments(kind: string): string[] {
-  return [`${kind}-reflection-workers`, `${kind}-reflection-type`];
+  return [`${kind}-reflection-workers`, `${kind}-reflection-type`, `${kind}-reflection-selector`];
 }
 
 function textsOf(value: unknown): string[] {

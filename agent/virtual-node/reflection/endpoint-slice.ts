@@ -25,11 +25,15 @@ export const endpointSliceKind: ReflectedKind<EndpointSlice, ShadowEndpointSlice
   remote: ShadowEndpointSliceResource,
   replaceable: true,
   accepts: (slice, scope) => {
-    const { pair, policy, local } = scope;
-    if (pair.local === "default" && slice.metadata?.labels?.[SERVICE_NAME_LABEL] === "kubernetes") return false;
+    const { context, pair, policy, local } = scope;
+    const serviceName = slice.metadata?.labels?.[SERVICE_NAME_LABEL];
+    if (pair.local === "default" && serviceName === "kubernetes") return false;
     // What its Service says, and which addresses are lent to peers, cannot be told yet.
     if (!local.services.hasSynced || !local.ips.hasSynced) return "leave";
-    return isSliceReflectable(slice.metadata?.annotations, serviceOf(slice, scope)?.metadata?.annotations, policy);
+    const service = serviceOf(slice, scope);
+    // Whatever its annotations: it would lead nowhere without its Service.
+    if (serviceName && !service && context.config.reflection["endpointslice"]?.selector) return false;
+    return isSliceReflectable(slice.metadata?.annotations, service?.metadata?.annotations, policy);
   },
   metadata: ({ labels, annotations }, slice, scope) => {
     // The provider's own slice controllers leave alone what is managed by another.

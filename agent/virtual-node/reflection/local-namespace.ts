@@ -10,16 +10,21 @@ import {
   PersistentVolumeClaimResource,
   SecretResource,
   ServiceResource,
+  type InformerOptions,
+  type KubeClient,
   type KubeObject,
 } from "../../runtime/index.js";
 import type { VirtualNodeContext } from "../context.js";
+import { ROOT_CA } from "./root-ca.js";
 
-/** What is watched in an offloaded namespace of the consumer. */
+/** What is watched in an offloaded namespace of the consumer; of kinds with a selector, what it selects. */
 export interface LocalNamespace {
   services: Informer<Service>;
   endpointSlices: Informer<EndpointSlice>;
   ingresses: Informer<Ingress>;
   configMaps: Informer<ConfigMap>;
+  /** Only where a selector might leave it out: pods need it. */
+  rootCa?: Informer<ConfigMap>;
   secrets: Informer<Secret>;
   claims: Informer<PersistentVolumeClaim>;
   ips: Informer<IP>;
@@ -28,18 +33,20 @@ export interface LocalNamespace {
 }
 
 export function watchLocalNamespace(
-  { local, logger }: VirtualNodeContext,
+  { local, logger, config }: VirtualNodeContext,
   namespace: string,
   nodes: Informer<Node>,
 ): LocalNamespace {
   const options = { namespace, logger };
+  /** The API server does the selecting: what stops matching is deleted, as seen from here. */
+  const selected = (kind: string) => ({ ...options, labelSelector: config.reflection[kind]?.selector });
   return {
-    services: new Informer(local, ServiceResource, options),
+    services: new Informer(local, ServiceResource, selected("service")),
     endpointSlices: new Informer(local, EndpointSliceResource, options),
-    ingresses: new Informer(local, IngressResource, options),
-    configMaps: new Informer(local, ConfigMapResource, { ...options, trim: metadataOnly }),
+    ingresses: new Informer(local, IngressResource, selected("ingress")),
+    ...configMapInformers(local, selected("configmap")),
     secrets: new Informer(local, SecretResource, {
-      ...options,
+      ...selected("secret"),
       trim: ({ type, ...secret }) => ({ ...metadataOnly(secret), type }),
     }),
     claims: new Informer(local, PersistentVolumeClaimResource, options),
@@ -48,9 +55,23 @@ export function watchLocalNamespace(
   };
 }
 
+/** Where there is a selector, in two parts: pods need the cluster's CA whatever its labels. */
+function configMapInformers(
+  local: KubeClient,
+  { labelSelector, ...options }: InformerOptions<ConfigMap>,
+): Pick<LocalNamespace, "configMaps" | "rootCa"> {
+  const informer = (selectors: { labelSelector?: string; fieldSelector?: string }): Informer<ConfigMap> =>
+    new Informer(local, ConfigMapResource, { ...options, ...selectors, trim: metadataOnly });
+  if (!labelSelector) return { configMaps: informer({}) };
+  return {
+    configMaps: informer({ labelSelector, fieldSelector: `metadata.name!=${ROOT_CA}` }),
+    rootCa: informer({ fieldSelector: `metadata.name=${ROOT_CA}` }),
+  };
+}
+
 /** All but the nodes, which outlive a namespace. */
 export function ownInformers({ nodes: _, ...own }: LocalNamespace): { start(): unknown; stop(): Promise<void> }[] {
-  return Object.values(own);
+  return Object.values(own).filter((informer) => informer !== undefined);
 }
 
 export function metadataOnly<T extends KubeObject>({ apiVersion, kind, metadata }: T): T {

@@ -13,7 +13,7 @@ import { Reflector } from "./reflector.js";
 import { secretKind } from "./secret.js";
 import { serviceKind } from "./service.js";
 
-/** Joins a kind to the informer of the consumer's objects that it reads. */
+/** Joins a kind to the informers of the consumer's objects that it reads. */
 interface Entry {
   start(): void;
   stop(): Promise<void>;
@@ -35,14 +35,14 @@ export class NamespaceReflection {
   constructor(private readonly context: VirtualNodeContext) {
     const { local, logger } = context;
     this.nodes = new Informer(local, NodeResource, { trim: clusterLabelOnly, logger });
-    this.slices = this.entry(endpointSliceKind, ({ endpointSlices }) => endpointSlices);
-    this.claims = this.entry(persistentVolumeClaimKind, ({ claims }) => claims);
+    this.slices = this.entry(endpointSliceKind, ({ endpointSlices }) => [endpointSlices]);
+    this.claims = this.entry(persistentVolumeClaimKind, ({ claims }) => [claims]);
     this.entries = [
-      this.entry(serviceKind, ({ services }) => services),
+      this.entry(serviceKind, ({ services }) => [services]),
       this.slices,
-      this.entry(ingressKind, ({ ingresses }) => ingresses),
-      this.entry(configMapKind, ({ configMaps }) => configMaps),
-      this.entry(secretKind, ({ secrets }) => secrets),
+      this.entry(ingressKind, ({ ingresses }) => [ingresses]),
+      this.entry(configMapKind, ({ configMaps, rootCa }) => (rootCa ? [configMaps, rootCa] : [configMaps])),
+      this.entry(secretKind, ({ secrets }) => [secrets]),
       this.claims,
     ];
     this.nodes.onEvent((event) => {
@@ -91,6 +91,8 @@ export class NamespaceReflection {
         this.slices.enqueueAll(pair.local);
       }
     });
+    // With a selector a slice is told by its Service's absence, which counts once all are known.
+    local.services.onSync(() => this.slices.enqueueAll(pair.local));
     local.ips.onEvent(() => this.slices.enqueueAll(pair.local));
     // Slices wait until both are known, and either may be none.
     for (const informer of [local.services, local.ips]) informer.onSync(() => this.slices.enqueueAll(pair.local));
@@ -115,7 +117,7 @@ export class NamespaceReflection {
       case "Ingress":
         return local?.ingresses.find(pair.local, remoteName);
       case "ConfigMap":
-        return local?.configMaps.find(pair.local, remoteName);
+        return local?.configMaps.find(pair.local, remoteName) ?? local?.rootCa?.find(pair.local, remoteName);
       case "Secret":
         return local?.secrets.find(pair.local, remoteName);
       case "PersistentVolumeClaim":
@@ -131,14 +133,14 @@ export class NamespaceReflection {
 
   private entry<L extends KubeObject, R extends KubeObject>(
     kind: ReflectedKind<L, R>,
-    informerOf: (local: LocalNamespace) => Informer<L>,
+    informersOf: (local: LocalNamespace) => Informer<L>[],
   ): Entry {
     const { workers, policy } = this.context.config.reflection[kind.name] ?? DEFAULT_SETTINGS;
     const reflector = new Reflector(this.context, kind, workers);
     return {
       start: () => reflector.start(),
       stop: () => reflector.stop(),
-      open: (scope) => (workers === 0 ? NOTHING : reflector.open({ ...scope, policy }, informerOf(scope.local))),
+      open: (scope) => (workers === 0 ? NOTHING : reflector.open({ ...scope, policy }, informersOf(scope.local))),
       enqueueAll: (namespace) => reflector.enqueueAll(namespace),
     };
   }

@@ -21,7 +21,7 @@ import { isReflected, reflectedMetadata, reflectionSelector, type Reflection } f
 
 interface Entry<L extends KubeObject, R extends KubeObject> {
   scope: ReflectionScope;
-  local: Informer<L>;
+  local: Informer<L>[];
   remote: Informer<R>;
 }
 
@@ -59,8 +59,8 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     return this.controller.stop();
   }
 
-  /** Reflects a namespace until stopped. The local informer is started by the caller. */
-  open(scope: ReflectionScope, local: Informer<L>): NamespaceActivity {
+  /** Reflects a namespace until stopped. The local informers, each of other objects, are started by the caller. */
+  open(scope: ReflectionScope, local: Informer<L>[]): NamespaceActivity {
     const { remote: client, logger } = this.context;
     const { pair } = scope;
     const remote = new Informer(client, this.kind.remote, {
@@ -74,13 +74,14 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
       const name = metadata?.name ?? "";
       return [`${pair.local}/${this.kind.localName?.(name, scope) ?? name}`];
     };
-    this.controller.watch(local).watch(remote, localKey);
+    for (const informer of local) this.controller.watch(informer);
+    this.controller.watch(remote, localKey);
     // What is at the provider only is looked at too: its original may have gone while nobody watched.
     const enqueueAll = (): void => {
       this.enqueueAll(pair.local);
       for (const key of remote.list().flatMap(localKey)) this.enqueue(key);
     };
-    for (const informer of [local, remote]) informer.onSync(enqueueAll);
+    for (const informer of [...local, remote]) informer.onSync(enqueueAll);
     remote.start();
     return {
       stop: async () => {
@@ -94,7 +95,8 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
   /** Looks again at everything in a namespace, or everywhere: something that objects depend on has changed. */
   enqueueAll(namespace?: string): void {
     for (const [name, { local }] of this.entries) {
-      if (namespace === undefined || namespace === name) for (const object of local.list()) this.enqueue(keyOf(object));
+      if (namespace === undefined || namespace === name)
+        for (const object of listOf(local)) this.enqueue(keyOf(object));
     }
   }
 
@@ -105,8 +107,8 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
   private async reconcile(key: string): Promise<void> {
     const { namespace = "", name } = splitKey(key);
     const entry = this.entries.get(namespace);
-    if (!entry?.local.hasSynced || !entry.remote.hasSynced) return;
-    const object = entry.local.find(namespace, name);
+    if (!entry?.local.every(({ hasSynced }) => hasSynced) || !entry.remote.hasSynced) return;
+    const object = entry.local.map((informer) => informer.find(namespace, name)).find((found) => found !== undefined);
     const remoteName = this.kind.remoteName?.(name, entry.scope) ?? name;
     const present = entry.remote.find(entry.scope.pair.remote, remoteName);
     const verdict = object ? await this.accepts(object, entry.scope, present) : false;
@@ -114,9 +116,16 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     if (verdict === "leave") return;
     this.applied.delete(key);
     if (!present || isDeleting(present)) return;
-    if (object) this.context.recorder.normal(this.kind.local, object, "ReflectionDisabled", "not reflected any more");
+    const left = object ?? (await this.unselected({ name, namespace }));
+    if (left) this.context.recorder.normal(this.kind.local, left, "ReflectionDisabled", "not reflected any more");
     await this.remove(present);
-    if (object) await this.kind.withdrawn?.(object, entry.scope);
+    if (left) await this.kind.withdrawn?.(left, entry.scope);
+  }
+
+  /** The object as it is, where the kind's selector may be why it is not among those that are watched. */
+  private async unselected(id: { name: string; namespace: string }): Promise<L | undefined> {
+    if (!this.context.config.reflection[this.kind.name]?.selector) return undefined;
+    return this.context.local.get(this.kind.local, id);
   }
 
   private async accepts(object: L, scope: ReflectionScope, present: R | undefined): Promise<Verdict> {
@@ -216,6 +225,10 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     const { name = "", namespace, uid } = present.metadata ?? {};
     await this.context.remote.delete(this.kind.remote, { name, namespace }, { uid });
   }
+}
+
+function listOf<T extends KubeObject>(informers: Informer<T>[]): T[] {
+  return informers.flatMap((informer) => informer.list());
 }
 
 function fingerprintOf(...parts: unknown[]): string {

@@ -15,6 +15,7 @@ import {
   ShadowPodResource,
   TenantResource,
   VirtualNodeResource,
+  VkOptionsTemplateResource,
   WgGatewayServerTemplateResource,
 } from "../../../agent/api/index.js";
 import { ConfigurationDefinition } from "../../../agent/api/networking-configuration.js";
@@ -75,6 +76,45 @@ describe("custom resources on a real API server", function () {
       expect(stored?.spec.remote?.cidr?.pod).to.deep.equal(pod);
       expect(ConfigurationDefinition.parse(stored).spec.remote?.cidr?.pod).to.deep.equal([pod].flat());
     }
+  });
+
+  it("let options select by labels what is reflected, where that is possible, and nothing that is no selector", async () => {
+    const make = (name: string, kind: string, selector: object): Promise<unknown> =>
+      server.client.create(
+        VkOptionsTemplateResource,
+        VkOptionsTemplateResource.build({
+          metadata: { name, namespace },
+          spec: {
+            createNode: true,
+            disableNetworkCheck: false,
+            containerImage: "",
+            metricsEnabled: false,
+            reflectorsConfig: { [kind]: { workers: 1, selector } },
+          },
+        }),
+      );
+    await make("selecting", "ingress", {
+      matchLabels: { "example.com/app": "shop", plain: "" },
+      matchExpressions: [
+        { key: "acme.cert-manager.io/http01-solver", operator: "DoesNotExist" },
+        { key: "tier", operator: "In", values: ["front"] },
+      ],
+    });
+    const stored = await server.client.get(VkOptionsTemplateResource, { name: "selecting", namespace });
+    expect(stored?.spec.reflectorsConfig?.["ingress"]?.selector?.matchExpressions).to.have.length(2);
+    const refused = (kind: string, selector: object): Promise<string> => rejection(make("refused", kind, selector));
+    const where = "spec.reflectorsConfig.ingress.selector";
+    expect(await refused("ingress", { matchExpressions: [{ key: "a", operator: "Gt" }] })).to.contain(
+      `${where}.matchExpressions[0].operator: Unsupported value`,
+    );
+    expect(await refused("ingress", { matchExpressions: [{ key: "a", operator: "In" }] })).to.contain(
+      "values are needed by In and NotIn",
+    );
+    expect(await refused("ingress", { matchExpressions: [{ key: "a,b", operator: "Exists" }] })).to.contain(
+      `${where}.matchExpressions[0].key`,
+    );
+    expect(await refused("ingress", { matchLabels: { a: "b,c" } })).to.contain(`${where}.matchLabels.a`);
+    expect(await refused("event", { matchLabels: { a: "b" } })).to.contain("a selector is for service, ingress");
   });
 
   it("fill in defaults", async () => {

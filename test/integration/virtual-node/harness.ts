@@ -39,8 +39,8 @@ export interface Harness {
   kubeletPort: number;
   /** The log of its process. */
   readonly lines: readonly LogLine[];
-  /** Of that name: NODE, or another of the same provider, whose VirtualNode must be there. */
-  startVirtualNode(name?: string): Promise<void>;
+  /** Of that name: NODE, or another of the same provider, whose VirtualNode must be there. With further arguments, as its options make them. */
+  startVirtualNode(name?: string, further?: string[]): Promise<void>;
   stopVirtualNode(name?: string): Promise<void>;
   map(phase: "Accepted" | "Terminating" | "CreationLoopBackOff"): Promise<void>;
   stop(): Promise<void>;
@@ -89,13 +89,11 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     provider,
     kubeletPort,
     lines,
-    startVirtualNode: async (name = NODE) => {
+    startVirtualNode: async (name = NODE, further = []) => {
       const abort = new AbortController();
       const ports = name === NODE ? [kubeletPort, healthPort] : await freePorts(2);
-      const config = parseVirtualNodeArguments(virtualNodeArguments(ports[0] ?? 0, ports[1] ?? 0, name), {
-        POD_NAME: `vk-${name}-0`,
-        VIRTUALNODE_NAME: name,
-      });
+      const argv = [...virtualNodeArguments(ports[0] ?? 0, ports[1] ?? 0, name), ...further];
+      const config = parseVirtualNodeArguments(argv, { POD_NAME: `vk-${name}-0`, VIRTUALNODE_NAME: name });
       const local = KubeClient.fromText(account, { cluster: "consumer" });
       const ended = runVirtualNodeOf(config, local, recordingLogger(lines), abort.signal).finally(() => local.close());
       running.set(name, { abort, ended });

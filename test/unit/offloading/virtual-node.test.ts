@@ -115,7 +115,12 @@ describe("virtual node's Deployment", () => {
       labelsNotReflected: ["team"],
       nodeExtraLabels: { rack: "7" },
       nodeExtraAnnotations: { note: "a=b, c" },
-      reflectorsConfig: { secret: { workers: 1, type: "AllowList" }, event: { workers: 0 } },
+      reflectorsConfig: {
+        secret: { workers: 1, type: "AllowList" },
+        event: { workers: 0 },
+        ingress: { workers: 2, selector: { matchExpressions: [{ key: "solver", operator: "DoesNotExist" }] } },
+        configmap: { workers: 3, selector: {} },
+      },
     });
     const container = deploymentOf(one).spec?.template.spec?.containers[0];
     const read = parseVirtualNodeArguments(container?.args ?? [], { POD_IP: "10.0.0.1" });
@@ -129,6 +134,8 @@ describe("virtual node's Deployment", () => {
     expect(read.reflection).to.deep.include({
       secret: { workers: 1, policy: "AllowList" },
       event: { workers: 0, policy: "DenyList" },
+      ingress: { workers: 2, policy: "DenyList", selector: "!solver" },
+      configmap: { workers: 3, policy: "DenyList" },
     });
     expect(container?.ports?.map(({ containerPort }) => containerPort)).to.deep.equal([10250, 5872]);
   });

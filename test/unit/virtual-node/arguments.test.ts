@@ -32,13 +32,31 @@ describe("arguments of a virtual node", () => {
     expect(reflection["secret"]?.policy).to.equal("DenyList");
   });
 
+  it("reads which objects are chosen by their labels, and lets slices follow their Services", () => {
+    const selectors = ["--ingress-reflection-selector=!solver", "--service-reflection-selector=tier in (front,edge)"];
+    const { reflection } = parseVirtualNodeArguments([...REQUIRED, ...selectors], {});
+    expect(reflection).to.deep.include({
+      ingress: { workers: 3, policy: "DenyList", selector: "!solver" },
+      service: { workers: 3, policy: "DenyList", selector: "tier in (front,edge)" },
+      endpointslice: { workers: 3, policy: "DenyList", selector: "tier in (front,edge)" },
+      secret: { workers: 3, policy: "DenyList" },
+    });
+  });
+
   it("names everything that is wrong", () => {
-    const bad = ["--nodename=n", "--create-node=maybe", "--secret-reflection-type=All", "--node-extra-labels=a"];
+    const bad = [
+      "--nodename=n",
+      "--create-node=maybe",
+      "--secret-reflection-type=All",
+      "--node-extra-labels=a",
+      "--event-reflection-selector=a=b",
+    ];
     expect(() => parseVirtualNodeArguments(bad, {}))
       .to.throw("--foreign-cluster-id is missing")
       .with.property("message")
       .that.contains("--create-node")
       .and.contains("--secret-reflection-type")
-      .and.contains("--node-extra-labels");
+      .and.contains("--node-extra-labels")
+      .and.contains("--event-reflection-selector: a selector is for service, ingress, configmap, secret only");
   });
 });

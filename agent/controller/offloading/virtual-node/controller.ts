@@ -44,7 +44,7 @@ import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
 import { cordon, removePods } from "./drain.js";
 import { drainCondition, drainDeadline } from "./drain-condition.js";
 import { tellNodeState } from "./node-events.js";
-import { MissingTemplateError, optionsOf } from "./options.js";
+import { optionsOf, WrongOptionsError } from "./options.js";
 
 /** A look at a drain when no pod has told of its end: a budget may have something to spare again. */
 const DRAIN_LOOK_MS = 2_000;
@@ -104,7 +104,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
       await ensureProcess(virtualNode, options);
       return options;
     } catch (error) {
-      if (!(error instanceof MissingTemplateError) && !isRefused(error)) throw error;
+      if (!(error instanceof WrongOptionsError) && !isRefused(error)) throw error;
       const condition = { ...processCondition(virtualNode), reason: "Refused", message: messageOf(error) };
       await setConditions(virtualNode, [condition]);
       events.warning(VirtualNodeResource, virtualNode, "Refused", messageOf(error));

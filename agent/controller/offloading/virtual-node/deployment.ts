@@ -8,12 +8,14 @@ import {
   VirtualNodeResource,
   virtualKubeletAccountName,
   virtualKubeletDeploymentName,
+  type LabelSelector,
   type VirtualNode,
   type VkOptionsTemplateSpec,
 } from "../../../api/index.js";
 import { UNPRIVILEGED } from "../../../install/security-context.js";
 import { ownerReference } from "../../../runtime/index.js";
 import type { ControllerConfig } from "../../context.js";
+import { labelSelectorText } from "./label-selector-text.js";
 import { withUserTemplate } from "./user-template.js";
 
 /** What the virtual node's process is started from. What may change while it runs is not here: it reads that from its VirtualNode. */
@@ -177,9 +179,10 @@ function identityArguments({ virtualNode, options, config, localPodCIDRs }: Virt
 function reflectionArguments(options: VkOptionsTemplateSpec): string[] {
   const { reflectorsConfig = {}, labelsNotReflected = [], annotationsNotReflected = [] } = options;
   return [
-    ...sortedEntries(reflectorsConfig).flatMap(([kind, { workers, type }]) => [
+    ...sortedEntries(reflectorsConfig).flatMap(([kind, { workers, type, selector }]) => [
       `--${kind}-reflection-workers=${workers}`,
       ...(type ? [`--${kind}-reflection-type=${type}`] : []),
+      ...selectorArguments(kind, selector),
     ]),
     ...labelsNotReflected.map((key) => `--label-not-reflected=${key}`),
     // What is never reflected need not be said.
@@ -187,6 +190,12 @@ function reflectionArguments(options: VkOptionsTemplateSpec): string[] {
       .filter((key) => !ANNOTATIONS_NOT_REFLECTED.includes(key))
       .map((key) => `--annotation-not-reflected=${key}`),
   ];
+}
+
+/** An empty selector selects everything, as none does. */
+function selectorArguments(kind: string, selector: LabelSelector = {}): string[] {
+  const text = labelSelectorText(selector);
+  return text === "" ? [] : [`--${kind}-reflection-selector=${text}`];
 }
 
 function nodeArguments({ nodeExtraLabels = {}, nodeExtraAnnotations = {} }: VkOptionsTemplateSpec): string[] {

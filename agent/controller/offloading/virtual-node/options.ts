@@ -1,16 +1,17 @@
 import { Names, VkOptionsTemplateResource, type VirtualNode, type VkOptionsTemplateSpec } from "../../../api/index.js";
+import { isLabelKey } from "../../../api/kubernetes-names.js";
 import { virtualKubeletTemplate } from "../../../install/virtual-kubelet-template.js";
 import type { Informer } from "../../../runtime/index.js";
 import type { VkOptionsTemplate } from "../../../api/index.js";
 import type { ControllerConfig } from "../../context.js";
 
-/** The VirtualNode names an options template that is not there. */
-export class MissingTemplateError extends Error {}
+/** The VirtualNode names an options template that is not there, or one by which no process can be started. */
+export class WrongOptionsError extends Error {}
 
 /**
  * The options of a virtual node: of the template it names, else of the installation's, else the agent's own.
  *
- * @throws MissingTemplateError
+ * @throws WrongOptionsError
  */
 export function optionsOf(
   { spec }: VirtualNode,
@@ -20,10 +21,22 @@ export function optionsOf(
   const reference = spec.vkOptionsTemplateRef;
   const namespace = reference?.namespace ?? config.namespace;
   const found = templates.find(namespace, reference?.name ?? Names.vkOptionsTemplate);
-  if (found) return found.spec;
+  if (found) return checked(found);
   if (reference?.name)
-    throw new MissingTemplateError(
+    throw new WrongOptionsError(
       `spec.vkOptionsTemplateRef: there is no ${VkOptionsTemplateResource.kind} ${namespace}/${reference.name}`,
     );
   return virtualKubeletTemplate(config).spec;
+}
+
+/** What the API server does not check: a key that is none would make the selector another one. */
+function checked({ metadata, spec }: VkOptionsTemplate): VkOptionsTemplateSpec {
+  for (const [kind, { selector }] of Object.entries(spec.reflectorsConfig ?? {})) {
+    const wrong = Object.keys(selector?.matchLabels ?? {}).find((key) => !isLabelKey(key));
+    if (wrong === undefined) continue;
+    throw new WrongOptionsError(
+      `${VkOptionsTemplateResource.kind} ${metadata.namespace}/${metadata.name}: spec.reflectorsConfig.${kind}.selector.matchLabels: ${JSON.stringify(wrong)} is not a label's key`,
+    );
+  }
+  return spec;
 }
