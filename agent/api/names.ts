@@ -41,6 +41,9 @@ export const Names = {
   virtualKubeletRemoteRole: "liqo-virtual-kubelet-remote",
   virtualKubeletRemoteClusterwideRole: "liqo-virtual-kubelet-remote-clusterwide",
   virtualKubeletLocalRole: "liqo-virtual-kubelet-local",
+  /** Made by the administrator, who thereby lets custom resources be reflected; the agent only binds them. */
+  virtualKubeletLocalCustomRole: "liqo-virtual-kubelet-local-custom-resources",
+  virtualKubeletRemoteCustomRole: "liqo-virtual-kubelet-remote-custom-resources",
   gatewayRole: "liqo-gateway",
   peeringUserTenantRole: "liqo-peering-user-tenant-ns",
   peeringUserInstallationRole: "liqo-peering-user-liqo-ns",
@@ -153,6 +156,11 @@ export function virtualKubeletAccountName(virtualNodeName: string): string {
 
 export function virtualNodeClusterRoleBindingName(virtualNodeName: string): string {
   return `liqo-node-${virtualNodeName}`;
+}
+
+/** Of the role that the administrator has made for custom resources. */
+export function virtualNodeCustomRoleBindingName(virtualNodeName: string): string {
+  return `liqo-custom-resources-${virtualNodeName}`;
 }
 
 export function clusterwideBindingName(consumerClusterID: string): string {

@@ -13,6 +13,7 @@ import type { Endpoint, EndpointPort } from "kubernetes-types/discovery/v1";
 import { z } from "zod";
 import { ingressClassSchema, loadBalancerClassSchema, storageClassSchema } from "./authentication.js";
 import { AGE, column, conditionPath, wideColumn } from "./columns.js";
+import { REFLECTABLE_GROUP_MESSAGE, customResourceName, isReflectableGroup } from "./custom-resource.js";
 import { defineResource } from "./definition.js";
 import type { CustomObject } from "./kind.js";
 import { labelSelector } from "./label-selector.js";
@@ -38,7 +39,7 @@ import {
   quantities,
   stringMap,
 } from "./schema.js";
-import { withDefault, withHint, withRequiredDefault, withRules } from "./schema-hints.js";
+import { listMap, withDefault, withHint, withRequiredDefault, withRules } from "./schema-hints.js";
 
 const namespaceMapPhase = z.enum(["Accepted", "CreationLoopBackOff", "Terminating"]);
 
@@ -242,6 +243,41 @@ const reflectorsConfig = withHint(
   { maxProperties: 16 },
 );
 
+/** A custom resource that is reflected because this cluster's administrator, and the provider's, want it. */
+const reflectedResource = object({
+  group: withRules(
+    withHint(z.string().refine(isReflectableGroup, REFLECTABLE_GROUP_MESSAGE), {
+      maxLength: 253,
+      pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+    }),
+    {
+      rule: "self.contains('.') && !self.endsWith('.k8s.io') && !self.endsWith('.liqo.io') && !(self in ['k8s.io', 'liqo.io'])",
+      message: REFLECTABLE_GROUP_MESSAGE,
+    },
+  ),
+  version: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
+  kind: z.string().regex(/^[A-Za-z][-A-Za-z0-9]{0,62}$/),
+  plural: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
+  workers: int64.min(0).optional(),
+  type: z.enum(["DenyList", "AllowList"]).optional(),
+  selector: labelSelector.optional(),
+});
+
+const customResources = listMap(
+  z
+    .array(reflectedResource)
+    .max(16)
+    .superRefine((resources, context) => {
+      const names = resources.map(customResourceName);
+      names.forEach((name, index) => {
+        if (names.indexOf(name) === index) return;
+        context.addIssue({ code: "custom", path: [index], message: `${name} is there twice` });
+      });
+    }),
+  "group",
+  "plural",
+);
+
 const vkOptionsTemplateSpec = object({
   createNode: z.boolean(),
   disableNetworkCheck: z.boolean(),
@@ -252,6 +288,8 @@ const vkOptionsTemplateSpec = object({
   annotationsNotReflected: z.array(z.string()).optional(),
   /** By reflected kind: `pod`, `service`, `configmap`, … */
   reflectorsConfig: reflectorsConfig.optional(),
+  /** Beside the kinds above; the rights to them are given in both clusters. */
+  customResources: customResources.optional(),
   resources: embedded<ResourceRequirements>().optional(),
   extraArgs: z.array(z.string()).optional(),
   extraAnnotations: stringMap.optional(),

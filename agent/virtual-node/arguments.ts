@@ -1,4 +1,10 @@
 import { parseArgs } from "node:util";
+import {
+  REFLECTABLE_GROUP_MESSAGE,
+  customResourceName,
+  parseCustomResource,
+  type CustomResourceName,
+} from "../api/custom-resource.js";
 import { Ports } from "../api/names.js";
 import type { ReflectionPolicy } from "./reflection/reflected-metadata.js";
 
@@ -29,7 +35,9 @@ export interface VirtualNodeConfig {
   localPodCidrs: string[];
   /** Whether offloaded pods get tokens of this cluster and a way to its API server. */
   apiServerSupport: boolean;
-  /** By reflected kind, where it differs from the default. */
+  /** Reflected beside the kinds that always are. */
+  customResources: CustomResourceName[];
+  /** By reflected kind, where it differs from the default; custom resources by names such as "widgets.example.com". */
   reflection: Record<string, ReflectionSettings>;
   /** Keys that stay here, of whatever is reflected; the VirtualNode may name more. */
   labelsNotReflected: string[];
@@ -72,6 +80,7 @@ const LISTS = [
   "node-extra-labels",
   "node-extra-annotations",
 ];
+const CUSTOM_RESOURCES = "reflect-resource";
 /** Kinds whose reflection may be configured. */
 const REFLECTED = ["service", "endpointslice", "ingress", "configmap", "secret", "event"];
 /** Those of which a part may be chosen by labels. */
@@ -87,18 +96,20 @@ const DEFAULT_WORKERS = 3;
  * @throws Error naming every argument that is missing or not valid
  */
 export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv = process.env): VirtualNodeConfig {
+  const custom = customResourcesOf(argv);
+  const reflected = [...REFLECTED, ...custom.resources.map(customResourceName)];
   const { values } = parseArgs({
     args: argv,
     strict: false,
     allowPositionals: true,
     options: {
-      ...Object.fromEntries([...KNOWN, ...REFLECTED.flatMap(reflectionArguments)].map((name) => [name, TEXT])),
+      ...Object.fromEntries([...KNOWN, ...reflected.flatMap(reflectionArguments)].map((name) => [name, TEXT])),
       // Also without a value, as Liqo's options write it.
       "metrics-enabled": { type: "boolean" },
       ...Object.fromEntries(LISTS.map((name) => [name, { ...TEXT, multiple: true }])),
     },
   });
-  const problems: string[] = [];
+  const problems: string[] = [...custom.problems];
   const text = (name: string): string => {
     const value = values[name];
     return typeof value === "string" ? value : "";
@@ -126,7 +137,7 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     // Slices follow their Services.
     const type = text(typeName) || (kind === "endpointslice" ? text("service-reflection-type") : "") || "DenyList";
     if (!REFLECTION_TYPES.includes(type)) problems.push(`--${typeName}: not one of ${REFLECTION_TYPES.join(", ")}`);
-    if (text(selectorName) !== "" && !SELECTABLE.includes(kind))
+    if (text(selectorName) !== "" && REFLECTED.includes(kind) && !SELECTABLE.includes(kind))
       problems.push(`--${selectorName}: a selector is for ${SELECTABLE.join(", ")} only`);
     const selector = text(kind === "endpointslice" ? "service-reflection-selector" : selectorName);
     return { workers, policy: type === "AllowList" ? "AllowList" : "DenyList", ...(selector ? { selector } : {}) };
@@ -153,7 +164,8 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
     checkNetwork: flag("node-check-network", true),
     localPodCidrs: listOf(values["local-podcidr"]),
     apiServerSupport: flag("enable-apiserver-support", true),
-    reflection: Object.fromEntries(REFLECTED.map((kind) => [kind, settings(kind)])),
+    customResources: custom.resources,
+    reflection: Object.fromEntries(reflected.map((kind) => [kind, settings(kind)])),
     labelsNotReflected: listOf(values["label-not-reflected"]),
     annotationsNotReflected: listOf(values["annotation-not-reflected"]),
     nodeExtraLabels: map("node-extra-labels"),
@@ -170,6 +182,27 @@ export function parseVirtualNodeArguments(argv: string[], env: NodeJS.ProcessEnv
   };
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;
+}
+
+/** Read first: each has further arguments of its own. */
+function customResourcesOf(argv: string[]): { resources: CustomResourceName[]; problems: string[] } {
+  const { values } = parseArgs({
+    args: argv,
+    strict: false,
+    allowPositionals: true,
+    options: { [CUSTOM_RESOURCES]: { ...TEXT, multiple: true } },
+  });
+  const resources = new Map<string, CustomResourceName>();
+  const problems: string[] = [];
+  for (const written of textsOf(values[CUSTOM_RESOURCES])) {
+    const resource = parseCustomResource(written);
+    if (resource) resources.set(customResourceName(resource), resource);
+    else
+      problems.push(
+        `--${CUSTOM_RESOURCES}: ${JSON.stringify(written)} is not of the form PLURAL.VERSION.GROUP/KIND, or its group ${REFLECTABLE_GROUP_MESSAGE}`,
+      );
+  }
+  return { resources: [...resources.values()], problems };
 }
 
 function reflectionArguments(kind: string): string[] {

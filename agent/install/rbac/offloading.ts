@@ -124,10 +124,25 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: [...READ, "create"],
   },
   {
-    why: "Bound without holding their rules: these two and no other.",
+    why: "Bound without holding their rules: these two and, as below, two that the administrator may make.",
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["clusterroles"],
     resourceNames: [Names.virtualKubeletLocalRole, Names.virtualKubeletRemoteRole],
+    verbs: ["bind"],
+  },
+  {
+    why: "Whether the administrator has made the roles by which custom resources may be reflected.",
+    apiGroups: ["rbac.authorization.k8s.io"],
+    resources: ["clusterroles"],
+    resourceNames: [Names.virtualKubeletLocalCustomRole, Names.virtualKubeletRemoteCustomRole],
+    verbs: ["list", "watch"],
+  },
+  {
+    why: "Bound without holding their rules, which are the administrator's.",
+    onlyWhen: "where the administrator has made them",
+    apiGroups: ["rbac.authorization.k8s.io"],
+    resources: ["clusterroles"],
+    resourceNames: [Names.virtualKubeletLocalCustomRole, Names.virtualKubeletRemoteCustomRole],
     verbs: ["bind"],
   },
   {

@@ -1,6 +1,7 @@
 import type { Node, ConfigMap, PersistentVolumeClaim, Secret, Service } from "kubernetes-types/core/v1";
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import type { Ingress } from "kubernetes-types/networking/v1";
+import { customResourceName } from "../../api/custom-resource.js";
 import { IPResource, type IP } from "../../api/index.js";
 import {
   ConfigMapResource,
@@ -13,8 +14,10 @@ import {
   type InformerOptions,
   type KubeClient,
   type KubeObject,
+  type ResourceType,
 } from "../../runtime/index.js";
 import type { VirtualNodeContext } from "../context.js";
+import { customResourceType, withoutStatus, type CustomResourceObject } from "./custom-resource.js";
 import { ROOT_CA } from "./root-ca.js";
 
 /** What is watched in an offloaded namespace of the consumer; of kinds with a selector, what it selects. */
@@ -28,6 +31,8 @@ export interface LocalNamespace {
   secrets: Informer<Secret>;
   claims: Informer<PersistentVolumeClaim>;
   ips: Informer<IP>;
+  /** By names such as "widgets.example.com". */
+  customResources: ReadonlyMap<string, Informer<CustomResourceObject>>;
   /** Of the whole cluster. */
   nodes: Informer<Node>;
 }
@@ -36,6 +41,7 @@ export function watchLocalNamespace(
   { local, logger, config }: VirtualNodeContext,
   namespace: string,
   nodes: Informer<Node>,
+  onCustomResourceFailure: (type: ResourceType, error: unknown) => void,
 ): LocalNamespace {
   const options = { namespace, logger };
   /** The API server does the selecting: what stops matching is deleted, as seen from here. */
@@ -51,6 +57,15 @@ export function watchLocalNamespace(
     }),
     claims: new Informer(local, PersistentVolumeClaimResource, options),
     ips: new Informer(local, IPResource, options),
+    customResources: new Map(
+      config.customResources.flatMap((resource) => {
+        const [name, type] = [customResourceName(resource), customResourceType(resource)];
+        // One that is turned off lacks nothing.
+        if (config.reflection[name]?.workers === 0) return [];
+        const onError = (error: unknown): void => onCustomResourceFailure(type, error);
+        return [[name, new Informer(local, type, { ...selected(name), trim: withoutStatus, onError })]];
+      }),
+    ),
     nodes,
   };
 }
@@ -70,8 +85,11 @@ function configMapInformers(
 }
 
 /** All but the nodes, which outlive a namespace. */
-export function ownInformers({ nodes: _, ...own }: LocalNamespace): { start(): unknown; stop(): Promise<void> }[] {
-  return Object.values(own).filter((informer) => informer !== undefined);
+export function ownInformers({ nodes: _, customResources, ...own }: LocalNamespace): {
+  start(): unknown;
+  stop(): Promise<void>;
+}[] {
+  return [...Object.values(own).filter((informer) => informer !== undefined), ...customResources.values()];
 }
 
 export function metadataOnly<T extends KubeObject>({ apiVersion, kind, metadata }: T): T {

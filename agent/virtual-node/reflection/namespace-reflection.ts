@@ -1,9 +1,12 @@
 import type { Node } from "kubernetes-types/core/v1";
+import { customResourceName } from "../../api/custom-resource.js";
 import type { KubeObject } from "../../runtime/index.js";
 import { Informer, NodeResource } from "../../runtime/index.js";
 import type { NamespacePair, VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
 import { configMapKind } from "./config-map.js";
+import { CustomResourceProblems } from "./custom-resource-problems.js";
+import { customResourceKind, customResourceType } from "./custom-resource.js";
 import { endpointSliceKind } from "./endpoint-slice.js";
 import { ingressKind } from "./ingress.js";
 import { ownInformers, watchLocalNamespace, type LocalNamespace } from "./local-namespace.js";
@@ -22,7 +25,7 @@ interface Entry {
 }
 
 /**
- * Reflects Services, EndpointSlices, Ingresses, ConfigMaps, Secrets and PersistentVolumeClaims of offloaded namespaces to the provider. One virtual node
+ * Reflects Services, EndpointSlices, Ingresses, ConfigMaps, Secrets, PersistentVolumeClaims and chosen custom resources of offloaded namespaces to the provider. One virtual node
  * per provider does this: the one that holds the lease.
  */
 export class NamespaceReflection {
@@ -30,10 +33,12 @@ export class NamespaceReflection {
   private readonly entries: Entry[];
   private readonly slices: Entry;
   private readonly claims: Entry;
+  private readonly problems: CustomResourceProblems;
   private readonly namespaces = new Map<string, LocalNamespace>();
 
   constructor(private readonly context: VirtualNodeContext) {
-    const { local, logger } = context;
+    const { local, logger, config } = context;
+    this.problems = new CustomResourceProblems(context);
     this.nodes = new Informer(local, NodeResource, { trim: clusterLabelOnly, logger });
     this.slices = this.entry(endpointSliceKind, ({ endpointSlices }) => [endpointSlices]);
     this.claims = this.entry(persistentVolumeClaimKind, ({ claims }) => [claims]);
@@ -44,6 +49,15 @@ export class NamespaceReflection {
       this.entry(configMapKind, ({ configMaps, rootCa }) => (rootCa ? [configMaps, rootCa] : [configMaps])),
       this.entry(secretKind, ({ secrets }) => [secrets]),
       this.claims,
+      ...config.customResources.map((resource) => {
+        const type = customResourceType(resource);
+        return this.entry(
+          customResourceKind(type),
+          ({ customResources }) =>
+            [customResources.get(customResourceName(resource))].filter((one) => one !== undefined),
+          (error) => this.problems.tell(type, error),
+        );
+      }),
     ];
     this.nodes.onEvent((event) => {
       if (
@@ -74,7 +88,9 @@ export class NamespaceReflection {
 
   /** Reflects a namespace until stopped. */
   open(pair: NamespacePair): NamespaceActivity {
-    const local = watchLocalNamespace(this.context, pair.local, this.nodes);
+    const local = watchLocalNamespace(this.context, pair.local, this.nodes, (type, error) =>
+      this.problems.tell(type, error),
+    );
     this.namespaces.set(pair.local, local);
     const scope: ReflectionScope = {
       context: this.context,
@@ -134,9 +150,10 @@ export class NamespaceReflection {
   private entry<L extends KubeObject, R extends KubeObject>(
     kind: ReflectedKind<L, R>,
     informersOf: (local: LocalNamespace) => Informer<L>[],
+    onFailure?: (error: unknown) => void,
   ): Entry {
     const { workers, policy } = this.context.config.reflection[kind.name] ?? DEFAULT_SETTINGS;
-    const reflector = new Reflector(this.context, kind, workers);
+    const reflector = new Reflector(this.context, kind, workers, onFailure);
     return {
       start: () => reflector.start(),
       stop: () => reflector.stop(),

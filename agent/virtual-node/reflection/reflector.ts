@@ -42,6 +42,8 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     private readonly context: VirtualNodeContext,
     private readonly kind: ReflectedKind<L, R>,
     workers: number,
+    /** Takes each failure to list or watch the provider's objects; another try follows by itself. */
+    private readonly onFailure?: (error: unknown) => void,
   ) {
     this.name = `reflect-${kind.name}`;
     const { config, logger } = context;
@@ -67,6 +69,7 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
       namespace: pair.remote,
       labelSelector: reflectionSelector(this.reflection),
       ...(this.kind.keepsWhole ? {} : { trim: metadataOnly }),
+      onError: this.onFailure,
       logger,
     });
     this.entries.set(pair.local, { scope, local, remote });

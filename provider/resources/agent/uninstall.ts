@@ -172,7 +172,12 @@ async function removeRuntimeObjects(context: WaitContext, namespace: string): Pr
     client.list(SecretResource, { namespace, signal }),
     client.list(LeaseResource, { namespace, signal }),
   ]);
-  const made = ["liqo-gateway-", "liqo-node-", `liqo-binding-${Names.virtualKubeletRemoteClusterwideRole}-`];
+  const made = [
+    "liqo-gateway-",
+    "liqo-node-",
+    "liqo-custom-resources-",
+    `liqo-binding-${Names.virtualKubeletRemoteClusterwideRole}-`,
+  ];
   const own = new Set<string>([Names.authenticationKeysSecret, Names.webhookSecret]);
   await remove(context, [
     ...requests.items,

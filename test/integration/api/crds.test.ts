@@ -117,6 +117,29 @@ describe("custom resources on a real API server", function () {
     expect(await refused("event", { matchLabels: { a: "b" } })).to.contain("a selector is for service, ingress");
   });
 
+  it("let options name custom resources of anybody but Kubernetes and Liqo", async () => {
+    const widgets = { group: "example.com", version: "v1", kind: "Widget", plural: "widgets" };
+    const make = (name: string, customResources: (typeof widgets)[]): Promise<unknown> =>
+      server.client.create(
+        VkOptionsTemplateResource,
+        VkOptionsTemplateResource.build({
+          metadata: { name, namespace },
+          spec: {
+            createNode: true,
+            disableNetworkCheck: false,
+            containerImage: "",
+            metricsEnabled: false,
+            customResources,
+          },
+        }),
+      );
+    await make("custom", [widgets, { ...widgets, group: "cluster.x-k8s.io" }]);
+    const message = "must be a custom resource's group";
+    for (const group of ["apps", "rbac.authorization.k8s.io", "offloading.liqo.io", "k8s.io", "liqo.io"])
+      expect(await rejection(make("refused", [{ ...widgets, group }])), group).to.contain(message);
+    expect(await rejection(make("refused", [widgets, widgets]))).to.contain("Duplicate value");
+  });
+
   it("fill in defaults", async () => {
     const tenant = await server.client.create(TenantResource, {
       ...TenantResource.build({ metadata: { name: "defaults", namespace }, spec: {} }),

@@ -5,15 +5,18 @@ import {
   ForeignClusterResource,
   IdentityResource,
   NamespaceMapResource,
+  Names,
   NamespaceOffloadingResource,
   NetworkResource,
   ResourceSliceResource,
   VirtualNodeResource,
+  VkOptionsTemplateResource,
   type NamespaceMap,
   type ResourceSlice,
 } from "../../../agent/api/index.js";
 import {
   ClusterRoleBindingResource,
+  ClusterRoleResource,
   DeploymentResource,
   EventResource,
   findCondition,
@@ -27,6 +30,7 @@ import {
   type ResourceType,
   sameJson,
 } from "../../../agent/runtime/index.js";
+import { virtualKubeletTemplate } from "../../../agent/install/virtual-kubelet-template.js";
 import { DRAIN_DEADLINE_MS } from "../../../agent/controller/offloading/virtual-node/drain-condition.js";
 import { median } from "../../bench/result.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
@@ -223,6 +227,43 @@ describe("offloading controllers against a real API server", function () {
     expect((await client.get(NamespaceResource, { name: "app" }))?.metadata?.labels).to.include({
       "liqo.io/scheduling-enabled": "true",
     });
+  });
+
+  it("binds the roles that the administrator makes for custom resources, here for virtual nodes that reflect some", async () => {
+    const there = { name: `${FROM_CONSUMER}-custom-resources`, namespace: "app-consumer" };
+    const here = { name: "liqo-custom-resources-provider" };
+    const template = { name: "virtual-kubelet-default", namespace: "liqo" };
+    const widgets = { group: "example.com", version: "v1", kind: "Widget", plural: "widgets" };
+    const argumentsOf = async (): Promise<string[]> => {
+      const deployment = await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER });
+      return deployment?.spec?.template.spec?.containers[0]?.args ?? [];
+    };
+    expect(await client.get(RoleBindingResource, there)).to.equal(undefined);
+    const { spec } = virtualKubeletTemplate(controller.context.config);
+    const options = VkOptionsTemplateResource.build({
+      metadata: template,
+      spec: { ...spec, customResources: [widgets] },
+    });
+    await client.create(VkOptionsTemplateResource, options);
+    await eventually("the argument", async () =>
+      (await argumentsOf()).includes("--reflect-resource=widgets.v1.example.com/Widget"),
+    );
+    expect(await client.get(ClusterRoleBindingResource, here)).to.equal(undefined);
+
+    // Rights that the controller does not have itself.
+    const rules = [{ apiGroups: ["example.com"], resources: ["widgets"], verbs: ["*"] }];
+    const [localRole, remoteRole] = [Names.virtualKubeletLocalCustomRole, Names.virtualKubeletRemoteCustomRole];
+    for (const name of [localRole, remoteRole]) await client.create(ClusterRoleResource, { metadata: { name }, rules });
+    const bound = await eventually("the consumer's binding", () => client.get(ClusterRoleBindingResource, here));
+    expect(bound.roleRef.name).to.equal(localRole);
+    expect(bound.subjects).to.deep.equal([{ kind: "ServiceAccount", name: "vk-provider", namespace: TO_PROVIDER }]);
+    const given = await eventually("the provider's binding", () => client.get(RoleBindingResource, there));
+    expect(given.roleRef.name).to.equal(remoteRole);
+    expect(given.subjects?.[0]).to.include({ kind: "Group", name: "consumer" });
+
+    // A virtual node that reflects none any more has no rights to them.
+    await client.delete(VkOptionsTemplateResource, template);
+    await gone(client, ClusterRoleBindingResource, here);
   });
 
   it("never adopts a namespace that exists, and makes its own when that is gone", async () => {

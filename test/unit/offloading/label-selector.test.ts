@@ -67,5 +67,12 @@ describe("selectors of what is reflected", () => {
       WrongOptionsError,
       'virtual-kubelet-default: spec.reflectorsConfig.ingress.selector.matchLabels: "a,b" is not a label\'s key',
     );
+    const widgets = { group: "example.com", version: "v1", kind: "Widget", plural: "widgets" };
+    const selector = { matchLabels: { "": "c" } };
+    Object.assign(template.spec, { reflectorsConfig: {}, customResources: [{ ...widgets, selector }] });
+    expect(() => optionsOf(virtualNode, templates, config)).to.throw(
+      WrongOptionsError,
+      'spec.customResources[0].selector.matchLabels: "" is not a label\'s key',
+    );
   });
 });

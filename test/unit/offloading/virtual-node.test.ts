@@ -121,6 +121,17 @@ describe("virtual node's Deployment", () => {
         ingress: { workers: 2, selector: { matchExpressions: [{ key: "solver", operator: "DoesNotExist" }] } },
         configmap: { workers: 3, selector: {} },
       },
+      customResources: [
+        {
+          group: "example.com",
+          version: "v1",
+          kind: "Widget",
+          plural: "widgets",
+          workers: 1,
+          type: "AllowList",
+          selector: { matchLabels: { a: "b" } },
+        },
+      ],
     });
     const container = deploymentOf(one).spec?.template.spec?.containers[0];
     const read = parseVirtualNodeArguments(container?.args ?? [], { POD_IP: "10.0.0.1" });
@@ -136,7 +147,11 @@ describe("virtual node's Deployment", () => {
       event: { workers: 0, policy: "DenyList" },
       ingress: { workers: 2, policy: "DenyList", selector: "!solver" },
       configmap: { workers: 3, policy: "DenyList" },
+      "widgets.example.com": { workers: 1, policy: "AllowList", selector: "a=b" },
     });
+    expect(read.customResources).to.deep.equal([
+      { group: "example.com", version: "v1", kind: "Widget", plural: "widgets" },
+    ]);
     expect(container?.ports?.map(({ containerPort }) => containerPort)).to.deep.equal([10250, 5872]);
   });
 

@@ -43,6 +43,41 @@ describe("arguments of a virtual node", () => {
     });
   });
 
+  it("reads custom resources, each with its own settings", () => {
+    const extra = [
+      "--reflect-resource=widgets.v1.example.com/Widget",
+      "--widgets.example.com-reflection-workers=1",
+      "--widgets.example.com-reflection-selector=tier!=back",
+      "--reflect-resource=gadgets.v1beta1.a.example.org/Gadget",
+      "--gadgets.a.example.org-reflection-type=AllowList",
+    ];
+    const config = parseVirtualNodeArguments([...REQUIRED, ...extra], {});
+    expect(config.customResources).to.deep.equal([
+      { plural: "widgets", version: "v1", group: "example.com", kind: "Widget" },
+      { plural: "gadgets", version: "v1beta1", group: "a.example.org", kind: "Gadget" },
+    ]);
+    expect(config.reflection).to.deep.include({
+      "widgets.example.com": { workers: 1, policy: "DenyList", selector: "tier!=back" },
+      "gadgets.a.example.org": { workers: 3, policy: "AllowList" },
+    });
+  });
+
+  it("takes no resource of Kubernetes or Liqo, and none that is not named completely", () => {
+    const bad = [
+      "deployments.v1.apps/Deployment",
+      "roles.v1.rbac.authorization.k8s.io/Role",
+      "shadowpods.v1beta1.offloading.liqo.io/ShadowPod",
+      "things.v1.liqo.io/Thing",
+      "widgets.example.com/Widget",
+      "widgets.v1.example.com",
+      "widgets.v1.example.com/Widget/x",
+    ];
+    for (const one of bad)
+      expect(() => parseVirtualNodeArguments([...REQUIRED, `--reflect-resource=${one}`], {}), one).to.throw(
+        `--reflect-resource: "${one}" is not of the form`,
+      );
+  });
+
   it("names everything that is wrong", () => {
     const bad = [
       "--nodename=n",

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Namespace } from "kubernetes-types/core/v1";
+import type { RoleBinding } from "kubernetes-types/rbac/v1";
 import {
   Annotations,
   Finalizers,
   Labels,
   NamespaceMapResource,
+  Names,
   type NamespaceMap,
   type NamespaceMapPhase,
 } from "../../../api/index.js";
@@ -22,8 +24,9 @@ import {
   RoleBindingResource,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { customRoles } from "../custom-roles.js";
 import { unlessGone } from "../unless-gone.js";
-import { isManagedBy, managingMap, remoteNamespaceOf, roleBindingOf } from "./mapping.js";
+import { customRoleBindingOf, isManagedBy, managingMap, remoteNamespaceOf, roleBindingOf } from "./mapping.js";
 
 type Mapping = Record<string, { remoteNamespace?: string; phase?: NamespaceMapPhase }>;
 
@@ -38,6 +41,7 @@ export function namespaceMapController(context: ControllerContext): Controller {
   const maps = informers.for(NamespaceMapResource);
   const namespaces = informers.for(NamespaceResource).addIndex(MANAGED, managingMap);
   const bindings = informers.for(RoleBindingResource, { labelSelector: Labels.remoteClusterID });
+  const customRole = customRoles(context, Names.virtualKubeletRemoteCustomRole);
   const events = context.recorder("namespace-map-controller");
 
   async function reconcile(key: string): Promise<void> {
@@ -84,7 +88,11 @@ export function namespaceMapController(context: ControllerContext): Controller {
         return { phase: "CreationLoopBackOff" };
       }
       if (isDeleting(present)) return { phase: "Terminating" };
-      await ensureRoleBinding(map, remote, consumerID);
+      await Promise.all([
+        ensureRoleBinding(roleBindingOf(map, remote, consumerID)),
+        customRole.get(Names.virtualKubeletRemoteCustomRole) &&
+          ensureRoleBinding(customRoleBindingOf(map, remote, consumerID)),
+      ]);
       return { phase: "Accepted" };
     } catch (error) {
       const phase = isInvalid(error) ? "CreationLoopBackOff" : before;
@@ -109,8 +117,7 @@ export function namespaceMapController(context: ControllerContext): Controller {
     }
   }
 
-  async function ensureRoleBinding(map: NamespaceMap, remote: string, consumerID: string): Promise<void> {
-    const binding = roleBindingOf(map, remote, consumerID);
+  async function ensureRoleBinding(binding: RoleBinding): Promise<void> {
     if (bindings.get(keyOf(binding))) return;
     try {
       bindings.observe(await client.create(RoleBindingResource, binding));
@@ -177,6 +184,7 @@ export function namespaceMapController(context: ControllerContext): Controller {
 
   return new Controller({ name: "namespace-map", reconcile, logger })
     .watch(maps)
+    .watch(customRole, () => maps.list().map(keyOf))
     .watch(bindings, (binding, { type }) => (type === "deleted" ? managingMapOf(binding.metadata?.namespace) : []))
     .watch(namespaces, (namespace) => [
       ...managingMap(namespace),

@@ -27,6 +27,16 @@ export function roleBindingOf(map: NamespaceMap, remote: string, consumerID: str
   };
 }
 
+/** Lets them reflect custom resources there, too, where the administrator has made a role for that. */
+export function customRoleBindingOf(map: NamespaceMap, remote: string, consumerID: string): RoleBinding {
+  const binding = roleBindingOf(map, remote, consumerID);
+  return {
+    ...binding,
+    metadata: { ...binding.metadata, name: `${map.metadata.namespace}-custom-resources` },
+    roleRef: { ...binding.roleRef, name: Names.virtualKubeletRemoteCustomRole },
+  };
+}
+
 /** Whether the namespace was made for this entry of this map. A namespace of any other making is never adopted. */
 export function isManagedBy(namespace: Namespace, map: NamespaceMap, local: string): boolean {
   const annotations = namespace.metadata?.annotations ?? {};

@@ -6,6 +6,7 @@ import {
   VirtualNodeResource,
   virtualKubeletAccountName,
   virtualNodeClusterRoleBindingName,
+  virtualNodeCustomRoleBindingName,
   type NamespaceMap,
   type VirtualNode,
 } from "../../../api/index.js";
@@ -36,6 +37,16 @@ export function clusterRoleBindingOf(virtualNode: VirtualNode): ClusterRoleBindi
     metadata: { name: virtualNodeClusterRoleBindingName(name), labels: labelsOf(virtualNode) },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: Names.virtualKubeletLocalRole },
     subjects: [{ kind: "ServiceAccount", ...accountNameOf(virtualNode) }],
+  };
+}
+
+/** The rights to custom resources, where the administrator has made a role for them. Ends as the other binding does. */
+export function customRoleBindingOf(virtualNode: VirtualNode): ClusterRoleBinding {
+  const binding = clusterRoleBindingOf(virtualNode);
+  return {
+    ...binding,
+    metadata: { ...binding.metadata, name: virtualNodeCustomRoleBindingName(virtualNode.metadata.name ?? "") },
+    roleRef: { ...binding.roleRef, name: Names.virtualKubeletLocalCustomRole },
   };
 }
 

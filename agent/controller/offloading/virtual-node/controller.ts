@@ -6,10 +6,12 @@ import {
   Labels,
   LabelValues,
   NamespaceMapResource,
+  Names,
   NetworkResource,
   NetworkType,
   virtualKubeletDeploymentName,
   virtualNodeClusterRoleBindingName,
+  virtualNodeCustomRoleBindingName,
   VirtualNodeResource,
   VkOptionsTemplateResource,
   type VirtualNode,
@@ -35,11 +37,18 @@ import {
   type ReconcileResult,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { customRoles } from "../custom-roles.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { isNodeReady, offloadedPods, virtualClusterNodes, virtualKubeletPods } from "../informers.js";
 import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
-import { accountNameOf, clusterRoleBindingOf, namespaceMapOf, serviceAccountOf } from "./access.js";
+import {
+  accountNameOf,
+  clusterRoleBindingOf,
+  customRoleBindingOf,
+  namespaceMapOf,
+  serviceAccountOf,
+} from "./access.js";
 import { createsNode, deploymentOf, selectorLabels } from "./deployment.js";
 import { cordon, removePods } from "./drain.js";
 import { drainCondition, drainDeadline } from "./drain-condition.js";
@@ -64,6 +73,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
   const deployments = informers.for(DeploymentResource, {
     labelSelector: `${Labels.offloadingComponent}=${LabelValues.virtualKubeletComponent}`,
   });
+  const customRole = customRoles(context, Names.virtualKubeletLocalCustomRole);
   const processes = virtualKubeletPods(context);
   const nodes = virtualClusterNodes(context);
   const pods = offloadedPods(context);
@@ -123,7 +133,19 @@ export function virtualNodeController(context: ControllerContext): Controller {
       client.apply(ClusterRoleBindingResource, clusterRoleBindingOf(virtualNode), by),
       client.apply(DeploymentResource, deploymentOf({ virtualNode, options, config, localPodCIDRs }), by),
       ensureNamespaceMap(virtualNode),
+      ensureCustomRights(virtualNode, options),
     ]);
+  }
+
+  /** Only where the administrator has made the role, and for a virtual node that reflects something of it. */
+  async function ensureCustomRights(virtualNode: VirtualNode, options: ReturnType<typeof optionsOf>): Promise<void> {
+    if (!customRole.get(Names.virtualKubeletLocalCustomRole)) return;
+    const binding = customRoleBindingOf(virtualNode);
+    if (options.customResources?.length) {
+      await client.apply(ClusterRoleBindingResource, binding, { fieldManager: FIELD_MANAGER });
+      return;
+    }
+    await client.delete(ClusterRoleBindingResource, { name: binding.metadata?.name ?? "" });
   }
 
   async function ensureNamespaceMap(virtualNode: VirtualNode): Promise<void> {
@@ -159,6 +181,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
     const name = virtualNode.metadata.name ?? "";
     await Promise.all([
       client.delete(ClusterRoleBindingResource, { name: virtualNodeClusterRoleBindingName(name) }),
+      client.delete(ClusterRoleBindingResource, { name: virtualNodeCustomRoleBindingName(name) }),
       client.delete(ServiceAccountResource, accountNameOf(virtualNode)),
       deleteNamespaceMap(virtualNode),
     ]);
@@ -284,6 +307,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
       event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : ofCluster(metadata.name),
     )
     .watch(templates, all)
+    .watch(customRole, all)
     .watch(networks, ({ metadata }) => (metadata.labels?.[Labels.networkType] === NetworkType.pod ? all() : []));
 }
 

@@ -1,5 +1,6 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
+import { customResourceName, customResourceText } from "../../../api/custom-resource.js";
 import {
   ANNOTATIONS_NOT_REFLECTED,
   Labels,
@@ -184,12 +185,26 @@ function reflectionArguments(options: VkOptionsTemplateSpec): string[] {
       ...(type ? [`--${kind}-reflection-type=${type}`] : []),
       ...selectorArguments(kind, selector),
     ]),
+    ...customResourceArguments(options),
     ...labelsNotReflected.map((key) => `--label-not-reflected=${key}`),
     // What is never reflected need not be said.
     ...annotationsNotReflected
       .filter((key) => !ANNOTATIONS_NOT_REFLECTED.includes(key))
       .map((key) => `--annotation-not-reflected=${key}`),
   ];
+}
+
+function customResourceArguments({ customResources = [] }: VkOptionsTemplateSpec): string[] {
+  return customResources.flatMap((resource) => {
+    const { workers, type, selector } = resource;
+    const name = customResourceName(resource);
+    return [
+      `--reflect-resource=${customResourceText(resource)}`,
+      ...(workers === undefined ? [] : [`--${name}-reflection-workers=${workers}`]),
+      ...(type ? [`--${name}-reflection-type=${type}`] : []),
+      ...selectorArguments(name, selector),
+    ];
+  });
 }
 
 /** An empty selector selects everything, as none does. */

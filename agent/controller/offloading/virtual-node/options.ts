@@ -31,11 +31,17 @@ export function optionsOf(
 
 /** What the API server does not check: a key that is none would make the selector another one. */
 function checked({ metadata, spec }: VkOptionsTemplate): VkOptionsTemplateSpec {
-  for (const [kind, { selector }] of Object.entries(spec.reflectorsConfig ?? {})) {
+  const selectors = [
+    ...Object.entries(spec.reflectorsConfig ?? {}).map(
+      ([kind, { selector }]) => [`reflectorsConfig.${kind}`, selector] as const,
+    ),
+    ...(spec.customResources ?? []).map(({ selector }, index) => [`customResources[${index}]`, selector] as const),
+  ];
+  for (const [path, selector] of selectors) {
     const wrong = Object.keys(selector?.matchLabels ?? {}).find((key) => !isLabelKey(key));
     if (wrong === undefined) continue;
     throw new WrongOptionsError(
-      `${VkOptionsTemplateResource.kind} ${metadata.namespace}/${metadata.name}: spec.reflectorsConfig.${kind}.selector.matchLabels: ${JSON.stringify(wrong)} is not a label's key`,
+      `${VkOptionsTemplateResource.kind} ${metadata.namespace}/${metadata.name}: spec.${path}.selector.matchLabels: ${JSON.stringify(wrong)} is not a label's key`,
     );
   }
   return spec;
