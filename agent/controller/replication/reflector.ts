@@ -1,4 +1,4 @@
-import { Finalizers, Labels } from "../../api/index.js";
+import { Finalizers, Labels, type VirtualNode } from "../../api/index.js";
 import {
   Controller,
   Informer,
@@ -10,6 +10,7 @@ import {
   logChanges,
   type EventRecorder,
   type Logger,
+  type ReconcileResult,
 } from "../../runtime/index.js";
 import { copySelector, type ReplicationRoute } from "./copy.js";
 import type { ReplicatedKind, ReplicatedObject } from "./kinds.js";
@@ -22,6 +23,7 @@ export interface ReflectorOptions {
   localClient: KubeClient;
   /** Shared informers of this cluster, by kind. */
   local: ReadonlyMap<ReplicatedKind, Informer<ReplicatedObject>>;
+  virtualNodes: Informer<VirtualNode>;
   events: EventRecorder;
   logger: Logger;
   isPeerDead(): boolean;
@@ -103,11 +105,11 @@ export class Reflector {
     for (const { metadata } of pair?.remote.inNamespace(remoteNamespace) ?? []) this.enqueue(type, metadata.name ?? "");
   }
 
-  private async pass(key: string): Promise<void> {
+  private async pass(key: string): Promise<ReconcileResult | void> {
     const [plural, name = ""] = key.split("/");
     const pair = this.pairs.find(({ type }) => type.plural === plural);
     try {
-      if (pair) await replicateItem({ ...this.options, remoteClient: this.remoteClient }, pair, name);
+      if (pair) return await replicateItem({ ...this.options, remoteClient: this.remoteClient }, pair, name);
     } finally {
       this.options.onProgress();
     }

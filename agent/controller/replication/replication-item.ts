@@ -4,6 +4,7 @@ import {
   ResourceSliceResource,
   type ResourceSlice,
   type ResourceSliceStatus,
+  type VirtualNode,
 } from "../../api/index.js";
 import {
   addFinalizer,
@@ -15,11 +16,13 @@ import {
   type EventRecorder,
   type Informer,
   type KubeClient,
+  type ReconcileResult,
   sameJson,
 } from "../../runtime/index.js";
 import { tellSliceAnswer } from "../authentication/slice-events.js";
 import { asksForReplication, copyOf, isOwnCopy, type ReplicationRoute } from "./copy.js";
 import type { ReplicatedKind, ReplicatedObject } from "./kinds.js";
+import { endNodesOf } from "./slice-nodes.js";
 
 /** One kind's two sides. */
 export interface ReplicationPair {
@@ -32,13 +35,18 @@ export interface ReplicationEnds {
   route: ReplicationRoute;
   localClient: KubeClient;
   remoteClient: KubeClient;
+  virtualNodes: Informer<VirtualNode>;
   events: EventRecorder;
   /** Whether the peer was declared gone for good and does not answer. */
   isPeerDead(): boolean;
 }
 
 /** Brings the copy of one source to what the source says, and the source's status to what the copy says (control plane specification, §9). */
-export async function replicateItem(ends: ReplicationEnds, pair: ReplicationPair, name: string): Promise<void> {
+export async function replicateItem(
+  ends: ReplicationEnds,
+  pair: ReplicationPair,
+  name: string,
+): Promise<ReconcileResult | void> {
   const { localNamespace, remoteClusterID } = ends.route;
   const source = pair.local.find(localNamespace, name);
   if (source && asksForReplication(source) && !isForUs(source, remoteClusterID)) {
@@ -133,15 +141,18 @@ async function bringStatusBack(
   }
 }
 
-/** Deletes the copy, and lets the source go once the copy is gone. */
+/** Deletes the copy, and lets the source go once the copy is gone. Virtual nodes that the source owns leave first, while the copy still backs them. */
 async function withdraw(
   ends: ReplicationEnds,
   pair: ReplicationPair,
   name: string,
   source: ReplicatedObject | undefined,
-): Promise<void> {
+): Promise<ReconcileResult | void> {
   const isHeld = source !== undefined && hasFinalizer(source, Finalizers.replicatorResource);
   if (source && !isHeld && !pair.remote.find(ends.route.remoteNamespace, name)) return;
+  // Nothing is left to be used up in order at a peer that is gone for good.
+  const waitMs = isHeld && !ends.isPeerDead() ? await endNodesOf(ends, pair.type, source) : undefined;
+  if (waitMs !== undefined) return { requeueAfterMs: waitMs };
   const gone = await removeCopy(ends, pair, name, source);
   if (!isHeld) return;
   if (gone) {

@@ -5,7 +5,9 @@ import {
   Finalizers,
   ForeignClusterResource,
   Labels,
+  VirtualNodeResource,
   type ForeignCluster,
+  type VirtualNode,
 } from "../../api/index.js";
 import {
   Controller,
@@ -25,6 +27,7 @@ import type { ControllerContext, Startable } from "../context.js";
 import { peerSignals } from "../peer-signals.js";
 import { REPLICATED_KINDS, type ReplicatedKind, type ReplicatedObject } from "./kinds.js";
 import { Reflector } from "./reflector.js";
+import { ownersOf } from "./slice-nodes.js";
 
 /** A reflector, and the Secret as it was when it began. */
 interface RunningReflector {
@@ -38,13 +41,14 @@ const SAY_AGAIN_MS = 10_000;
 const WORKERS = 256;
 
 /**
- * Consumer. Watches ControlPlane kubeconfig Secrets, ForeignClusters and the replicated kinds; runs one reflector per provider while such a
+ * Consumer. Watches ControlPlane kubeconfig Secrets, ForeignClusters, VirtualNodes and the replicated kinds; runs one reflector per provider while such a
  * Secret exists, and holds the Secret by a finalizer until nothing replicated is left (control plane specification, §9).
  */
 export class ReplicationManager implements Startable {
   readonly name = "replicator";
   private readonly secrets: Informer<Secret>;
   private readonly foreignClusters: Informer<ForeignCluster>;
+  private readonly virtualNodes: Informer<VirtualNode>;
   private readonly local: ReadonlyMap<ReplicatedKind, Informer<ReplicatedObject>>;
   private readonly reflectors = new Map<string, RunningReflector>();
   private readonly controller: Controller;
@@ -53,6 +57,7 @@ export class ReplicationManager implements Startable {
     const { informers, logger } = context;
     this.secrets = informers.for(SecretResource, { labelSelector: Labels.identityType });
     this.foreignClusters = informers.for(ForeignClusterResource);
+    this.virtualNodes = informers.for(VirtualNodeResource);
     this.local = new Map(REPLICATED_KINDS.map((type) => [type, informers.for(type)]));
     this.controller = new Controller({
       name: this.name,
@@ -63,6 +68,9 @@ export class ReplicationManager implements Startable {
     for (const [type, informer] of this.local) {
       informer.onEvent(({ object }) => this.dispatch(type, object));
     }
+    this.virtualNodes.onEvent(({ type, object }) => {
+      if (type === "deleted") this.dispatchOwners(object);
+    });
     this.foreignClusters.onEvent((event) => {
       if (event.type !== "deleted")
         this.onForeignCluster(event.object, event.type === "updated" ? event.old : undefined);
@@ -149,6 +157,7 @@ export class ReplicationManager implements Startable {
         kubeconfig,
         localClient: client,
         local: this.local,
+        virtualNodes: this.virtualNodes,
         events: this.events,
         logger: logger.child({ cluster: remoteClusterID }),
         onConnectionLost: () => peerSignals(this.context).reportTrouble(remoteClusterID),
@@ -222,6 +231,15 @@ export class ReplicationManager implements Startable {
   private dispatch(type: ReplicatedKind, { metadata }: ReplicatedObject): void {
     for (const { reflector, secretKey } of this.reflectors.values()) {
       if (secretKey.startsWith(`${metadata.namespace}/`)) reflector.enqueue(type, metadata.name ?? "");
+    }
+  }
+
+  /** A slice may have waited for the virtual node's end. */
+  private dispatchOwners(virtualNode: VirtualNode): void {
+    const owners = ownersOf(virtualNode);
+    for (const [type, informer] of this.local) {
+      for (const source of informer.inNamespace(virtualNode.metadata.namespace ?? ""))
+        if (owners.includes(source.metadata.uid ?? "")) this.dispatch(type, source);
     }
   }
 

@@ -171,6 +171,12 @@ export const REPLICATION_RULES: ReasonedRule[] = [
     resources: ["secrets"],
     verbs: [...READ, "patch"],
   },
+  {
+    why: "The virtual nodes of a slice are deleted, and waited for, before the slice is given back.",
+    apiGroups: [OFFLOADING],
+    resources: ["virtualnodes"],
+    verbs: [...READ, "delete"],
+  },
   { why: "Whether a peer is gone for good.", apiGroups: [CORE], resources: ["foreignclusters"], verbs: READ },
   {
     why: "Telling people what happened, on the objects they look at.",

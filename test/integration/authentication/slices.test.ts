@@ -5,13 +5,16 @@ import {
   QuotaResource,
   ResourceSliceResource,
   TenantResource,
+  VirtualNodeResource,
   remoteCertificateSecretName,
+  sliceKubeconfigSecretName,
   sliceUserName,
   tenantNamespaceName,
   type Quota,
   type ResourceSlice,
   type ResourceSliceSpec,
   type Tenant,
+  type VirtualNode,
 } from "../../../agent/api/index.js";
 import {
   EventResource,
@@ -22,6 +25,7 @@ import {
   SecretResource,
   findCondition,
   kubeTime,
+  ownerReference,
 } from "../../../agent/runtime/index.js";
 import { waitFor } from "../../support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
@@ -198,6 +202,46 @@ describe("slices of any class, and what is not acceptable", function () {
       await ofArchitecture("arm64");
       for (const name of ["one", "virtual", "other"]) await provider.client.delete(NodeResource, { name });
       await ofArchitecture(undefined);
+    });
+
+    it("is given back once the virtual nodes that it owns have drained, and leaves those of others alone", async () => {
+      await ask("backed", { class: "default" });
+      const slice = await source("backed", isAccepted);
+      const owner = ownerReference(ResourceSliceResource, slice);
+      const finalizers = ["example.com/drain"];
+      await virtualNode("own", { ownerReferences: [owner], finalizers });
+      await virtualNode("others", {});
+      await consumer.client.delete(ResourceSliceResource, { name: "backed", namespace: here });
+      const own = { name: "own", namespace: here };
+      await waitForObject(
+        consumer.client,
+        VirtualNodeResource,
+        own,
+        "its drain",
+        (node) => node.metadata.deletionTimestamp,
+      );
+      const options = { namespace: here, timeoutMs: 20_000, what: "what the slice waits for" };
+      await waitFor(consumer.client, EventResource, options, (events) =>
+        events.some(
+          ({ reason, message }) =>
+            reason === "WaitingForVirtualNodes" && message?.includes("VirtualNode " + here + "/own"),
+        ),
+      );
+      await quota("backed", ({ metadata }) => !metadata.deletionTimestamp);
+      expect((await copy("backed", () => true)).metadata.deletionTimestamp).to.equal(undefined);
+
+      await consumer.client.mergePatch(VirtualNodeResource, own, { metadata: { finalizers: null } });
+      await waitUntilGone(consumer.client, ResourceSliceResource, { name: "backed", namespace: here });
+      const others = await consumer.client.get(VirtualNodeResource, { name: "others", namespace: here });
+      expect(others?.metadata.deletionTimestamp, "the one made by hand").to.equal(undefined);
+
+      async function virtualNode(name: string, metadata: Partial<VirtualNode["metadata"]>): Promise<void> {
+        const kubeconfigSecretRef = { name: sliceKubeconfigSecretName("backed") };
+        const spec = { clusterID: provider.id, kubeconfigSecretRef };
+        const labels = { [Labels.resourceSliceName]: "backed" };
+        const object = VirtualNodeResource.build({ metadata: { name, namespace: here, labels, ...metadata }, spec });
+        await consumer.client.create(VirtualNodeResource, object);
+      }
     });
 
     it("with a request that is none is denied, and says what is wrong", async () => {
