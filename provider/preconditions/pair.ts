@@ -48,23 +48,46 @@ export async function openPair(context: CallContext, args: PairArgs, expected?: 
     openSide(context, "consumer", args, recentAgent),
     openSide(context, "provider", args, recentAgent),
   ]);
-  return checkedPair(context, consumer, provider, expected);
-}
-
-function checkedPair(context: CallContext, consumer: OpenedSide, provider: OpenedSide, expected?: string): Pair {
-  const pair = pairOf(consumer, provider);
-  if (expected !== undefined && pairId(pair) !== expected) throw otherPair(pair, expected);
-  checkVersions(context, pair);
+  const pair = expectedPair(consumer, provider, expected);
+  const misfit = misfitOf(context, pair);
+  if (misfit) throw new Error(`${misfit.reason}. Upgrade one, or allow it by the provider's skipVersionCheck`);
+  warnOfDoubt(context, pair);
   return pair;
 }
 
-/** The same to see what is there: undefined when neither cluster has an agent any more, as the custom resources went with it. */
+/**
+ * The same to see what is there: undefined when neither cluster has an agent any more, as the custom resources went with it. Versions that do not fit
+ * are no reason not to look, as agents are upgraded one after the other: a warning tells of them.
+ */
 export async function openFound(context: CallContext, args: PairArgs, expected: string): Promise<Pair | undefined> {
   const [consumer, provider] = await Promise.all([
     openSide(context, "consumer", args, findAgent),
     openSide(context, "provider", args, findAgent),
   ]);
-  return consumer.agent || provider.agent ? checkedPair(context, consumer, provider, expected) : undefined;
+  return consumer.agent || provider.agent ? seenPair(context, consumer, provider, expected) : undefined;
+}
+
+/** The same to import: both agents must be there. */
+export async function openImported(context: CallContext, args: PairArgs, expected: string): Promise<Pair> {
+  const [consumer, provider] = await Promise.all([
+    openSide(context, "consumer", args, findAgent),
+    openSide(context, "provider", args, findAgent),
+  ]);
+  return seenPair(context, consumer, provider, expected);
+}
+
+function seenPair(context: CallContext, consumer: OpenedSide, provider: OpenedSide, expected: string): Pair {
+  const pair = expectedPair(consumer, provider, expected);
+  const misfit = misfitOf(context, pair);
+  if (misfit) context.log("warning", `${misfit.reason}: up can change nothing here unless one is upgraded before`);
+  else warnOfDoubt(context, pair);
+  return pair;
+}
+
+function expectedPair(consumer: OpenedSide, provider: OpenedSide, expected?: string): Pair {
+  const pair = pairOf(consumer, provider);
+  if (expected !== undefined && pairId(pair) !== expected) throw otherPair(pair, expected);
+  return pair;
 }
 
 export interface OpenedSide {
@@ -107,22 +130,34 @@ function peerOf(own: OpenedSide, other: OpenedSide): Peer {
 }
 
 /** Agents whose versions do not fit, in words; undefined where they do, or may be used all the same. */
-export function misfitOf({ config }: CallContext, { consumer, provider }: Pair): { reason: string } | undefined {
+export function misfitOf({ config }: CallContext, pair: Pair): { reason: string } | undefined {
+  const { consumer, provider } = pair;
   if (config.skipVersionCheck || judgeVersions(consumer.agent, provider.agent) !== "refuse") return undefined;
-  const both = `cluster ${consumer.client.cluster} runs ${describeVersion(consumer.agent)}, cluster ${provider.client.cluster} ${describeVersion(provider.agent)}`;
-  return { reason: `consumer, provider: the agents' versions do not fit: ${both}` };
+  return { reason: `consumer, provider: the agents' versions do not fit: ${bothVersions(pair)}` };
 }
 
-function checkVersions(context: CallContext, pair: Pair): void {
+/** Versions that may fit or not: a Liqo installation's, and one that cannot be told. */
+function warnOfDoubt(context: CallContext, pair: Pair): void {
   const { consumer, provider } = pair;
-  const misfit = misfitOf(context, pair);
-  if (misfit) throw new Error(`${misfit.reason}. Upgrade one, or allow it by the provider's skipVersionCheck`);
   if (judgeVersions(consumer.agent, provider.agent) !== "warn") return;
-  const both = `cluster ${consumer.client.cluster} runs ${describeVersion(consumer.agent)}, cluster ${provider.client.cluster} ${describeVersion(provider.agent)}`;
+  if (!consumer.agent.isOwn || !provider.agent.isOwn) {
+    context.log(
+      "warning",
+      `${bothVersions(pair)}: peerings with other installations are supported for equal minor versions of Liqo only`,
+    );
+    return;
+  }
+  if (context.config.skipVersionCheck) return;
+  const untold = [consumer, provider].filter(({ agent }) => agent.version === undefined);
   context.log(
     "warning",
-    `${both}: peerings with other installations are supported for equal minor versions of Liqo only`,
+    `${untold.map(({ side }) => side).join(", ")}: the version of the agent in cluster ${untold.map(({ client }) => client.cluster).join(" and in cluster ")} ` +
+      `cannot be told, as its controller's Deployment may not be seen or names none: make sure that both agents are of the same minor version (${bothVersions(pair)})`,
   );
+}
+
+function bothVersions({ consumer, provider }: Pair): string {
+  return `cluster ${consumer.client.cluster} runs ${describeVersion(consumer.agent)}, cluster ${provider.client.cluster} ${describeVersion(provider.agent)}`;
 }
 
 function otherPair(pair: Pair, expected: string): Error {

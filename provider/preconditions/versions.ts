@@ -7,8 +7,7 @@ export type VersionVerdict = "fit" | "refuse" | "warn";
  * found out (control plane specification, §20).
  */
 export function judgeVersions(a: InstalledAgent, b: InstalledAgent): VersionVerdict {
-  if (a.version === undefined || b.version === undefined) return "fit";
-  if (!a.isOwn || !b.isOwn) return "warn";
+  if (!a.isOwn || !b.isOwn || a.version === undefined || b.version === undefined) return "warn";
   return minorOf(a.version) === minorOf(b.version) ? "fit" : "refuse";
 }
 

@@ -4,6 +4,7 @@ import {
   foreseeRights,
   openDeparting,
   openFound,
+  openImported,
   openPair,
   pairId,
   previewPair,
@@ -52,7 +53,7 @@ export const authentication = defineResource({
   async read(context, { id, inputs }) {
     const imported = inputs ? undefined : readPairImport(id);
     const given = inputs ?? authenticationInputs.parse({ consumer: imported?.consumer, provider: imported?.provider });
-    const pair = imported ? await openPair(context, given, imported.id) : await openFound(context, given, id);
+    const pair = imported ? await openImported(context, given, imported.id) : await openFound(context, given, id);
     if (!pair) return undefined;
     const found = await inspectAuthentication(pair, given, imported !== undefined, context.signal);
     return found && { id: pairId(pair), ...found };

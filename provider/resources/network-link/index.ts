@@ -9,6 +9,7 @@ import {
   checkDifferentClusters,
   openDeparting,
   openFound,
+  openImported,
   openPair,
   pairId,
   previewPair,
@@ -62,7 +63,7 @@ export const networkLink = defineResource({
   async read(context, { id, inputs }) {
     const imported = inputs ? undefined : readPairImport(id);
     const given = inputs ?? networkLinkInputs.parse({ consumer: imported?.consumer, provider: imported?.provider });
-    const pair = imported ? await openPair(context, given, imported.id) : await openFound(context, given, id);
+    const pair = imported ? await openImported(context, given, imported.id) : await openFound(context, given, id);
     if (!pair) return undefined;
     const found = await inspectLink(pair, given, imported !== undefined, context.signal);
     return found && { id: pairId(pair), ...found };

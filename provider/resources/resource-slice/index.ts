@@ -11,6 +11,7 @@ import {
   foreseeRights,
   openDeparting,
   openFound,
+  openImported,
   openPair,
   pairId,
   previewPair,
@@ -70,7 +71,7 @@ export const resourceSlice = defineResource({
     const { pair: expected, name } = splitSliceId(imported?.id ?? id);
     const given =
       inputs ?? resourceSliceInputs.parse({ consumer: imported?.consumer, provider: imported?.provider, name });
-    const pair = imported ? await openPair(context, given, expected) : await openFound(context, given, expected);
+    const pair = imported ? await openImported(context, given, expected) : await openFound(context, given, expected);
     if (!pair) return undefined;
     const found = await inspectSlice(pair, name, given, imported !== undefined, context.signal);
     return found && { id: sliceId(expected, name), ...found };

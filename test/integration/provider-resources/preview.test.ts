@@ -142,10 +142,40 @@ describe("previews", function () {
   });
 
   it("warn of agents whose versions do not fit", async () => {
-    const id = { name: "liqo-controller-manager", namespace: "liqo" };
-    const labels = { metadata: { labels: { "app.kubernetes.io/version": "0.9.0" } } };
-    await provider.client.mergePatch(DeploymentResource, id, labels);
+    await versionOfProvider("0.9.0");
     await plugin.previewCreate("NetworkLink", pair());
     expect(plugin.logs.join("\n")).to.contain("the agents' versions do not fit").and.to.contain("0.9.0");
+    await versionOfProvider("0.1.0");
   });
+
+  it("and refreshes go on between the upgrades of two agents, while changes are refused", async () => {
+    const kept = await plugin.create("Authentication", pair());
+    await versionOfProvider("0.9.0");
+    const later = await Plugin.start();
+    const found = await later.refresh(kept);
+    expect(found?.state["drift"]).to.deep.equal([]);
+    expect(later.logs.join("\n")).to.contain("the agents' versions do not fit").and.to.contain("0.9.0");
+    const changed = await failureOf(later.update(kept, { ...kept.inputs, tenantCondition: "Cordoned" }));
+    expect(changed.message).to.contain("0.9.0").and.to.contain("skipVersionCheck");
+    const made = await failureOf(later.create("ResourceSlice", { ...pair(), name: "late" }));
+    expect(made.message).to.contain("the agents' versions do not fit");
+    await later.delete(kept);
+    await later.stop();
+    await versionOfProvider("0.1.0");
+  });
+
+  it("and others name the cluster whose agent's version cannot be told", async () => {
+    const kept = await plugin.create("Authentication", pair());
+    const kubeconfig = await provider.kubeconfigFor("peering-user");
+    const found = await plugin.refresh({ ...kept, inputs: { ...kept.inputs, provider: { kubeconfig } } });
+    expect(found?.state["drift"]).to.deep.equal([]);
+    expect(plugin.logs.join("\n")).to.contain("provider: the version of the agent in cluster east cannot be told");
+    await plugin.delete(kept);
+  });
+
+  async function versionOfProvider(version: string): Promise<void> {
+    const id = { name: "liqo-controller-manager", namespace: "liqo" };
+    const labels = { metadata: { labels: { "app.kubernetes.io/version": version } } };
+    await provider.client.mergePatch(DeploymentResource, id, labels);
+  }
 });

@@ -30,7 +30,11 @@ describe("versions of two agents", () => {
     expect(judgeVersions(agent(), agent({ version: "0.1.9" }))).to.equal("fit");
     expect(judgeVersions(agent(), agent({ version: "0.2.0" }))).to.equal("refuse");
     expect(judgeVersions(agent(), agent({ version: "1.2.0", isOwn: false }))).to.equal("warn");
-    expect(judgeVersions(agent(), agent({ version: undefined }))).to.equal("fit");
+  });
+
+  it("are taken with a warning where one cannot be told", () => {
+    expect(judgeVersions(agent(), agent({ version: undefined }))).to.equal("warn");
+    expect(judgeVersions(agent({ version: undefined }), agent({ version: "1.2.0", isOwn: false }))).to.equal("warn");
   });
 
   it("are read from the label, else from the image", () => {
