@@ -6,6 +6,7 @@ import { makeCertificateRequest, makeKeyPair, validityOf } from "../../../agent/
 import {
   CertificateSigningRequestResource,
   ClusterRoleResource,
+  isAlreadyExists,
   RoleBindingResource,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
@@ -13,6 +14,7 @@ import { addObjectMetadata } from "../../kube/object-metadata.js";
 import type { Peer } from "../../preconditions/index.js";
 import { waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
 import { ensureTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
+import { describeBindings, bindingsOfOthers, markedBinding, refuseOfOthers, type Owner } from "./made-by.js";
 import { bindingManifests, bindingNames, signingRequestManifest, userKubeconfig } from "./manifests.js";
 import type { PeeringUserInputs, PeeringUserOutputs } from "./schema.js";
 
@@ -21,11 +23,15 @@ const RANDOM_BYTES = 16;
 /**
  * Makes a user with the rights that peering needs, and its kubeconfig. Each call makes a new name and key: an earlier certificate cannot be revoked, but
  * its name is bound to nothing any more (control plane specification, §18).
+ *
+ * @param owner whose it is to be
+ * @throws Error before anything is made when the consumer's peering user is another's
  */
 export async function generateUser(
   progress: Progress,
   provider: Peer,
   inputs: PeeringUserInputs,
+  owner: Owner,
   begun: (outputs: Partial<PeeringUserOutputs>) => void,
 ): Promise<Omit<PeeringUserOutputs, "drift">> {
   const { client } = provider;
@@ -33,6 +39,7 @@ export async function generateUser(
   await checkRole(client, progress.signal);
   const userName = `${peeringUserName(consumerClusterId)}-${randomBytes(RANDOM_BYTES).toString("hex")}`;
   const ids = { providerClusterId: provider.clusterId, userName };
+  await claimUser(progress, provider, inputs, { ...owner, newName: userName }, () => begun(ids));
   begun(ids);
   const { name: tenantNamespace } = await ensureTenantNamespace(progress, provider, consumerClusterId, "PeeringUser");
   const outputs = { ...ids, tenantNamespace };
@@ -45,7 +52,7 @@ export async function generateUser(
     addObjectMetadata(signingRequestManifest(consumerClusterId, csr, inputs.expirationSeconds), inputs),
   );
   progress.status("certificate signed");
-  await bind(progress, provider, { consumerClusterId, userName, tenantNamespace });
+  await bind(progress, provider, { consumerClusterId, userName, tenantNamespace }, owner);
   const { ca } = (await client.transport.credentials()).tls;
   const kubeconfig = userKubeconfig({
     providerClusterId: provider.clusterId,
@@ -62,15 +69,39 @@ export async function generateUser(
   return { ...outputs, kubeconfig: stringify(kubeconfig), expirationTimestamp };
 }
 
+/** Makes the first binding, unless there is one of this owner: of several PeeringUsers that begin at once the API server lets one through. */
+async function claimUser(
+  { signal }: Progress,
+  provider: Peer,
+  inputs: PeeringUserInputs,
+  { newName, ...owner }: Owner & { newName: string },
+  begun: () => void,
+): Promise<void> {
+  const { client, agentNamespace } = provider;
+  const { consumerClusterId } = inputs;
+  await refuseOfOthers(provider, consumerClusterId, owner, signal);
+  const namespaces = { installation: agentNamespace, tenant: "" };
+  const [reader] = bindingManifests(consumerClusterId, newName, namespaces);
+  try {
+    const binding = addObjectMetadata(markedBinding(reader, owner), inputs);
+    await client.create(RoleBindingResource, binding, { fieldManager: MANAGER, signal });
+  } catch (error) {
+    if (isAlreadyExists(error)) return refuseOfOthers(provider, consumerClusterId, owner, signal);
+    // It may have been made all the same, where the call broke off.
+    begun();
+    throw error;
+  }
+}
+
 /** Gives a user that is there its rights, as they are to be labelled now. */
 export async function bindUser(
   progress: Progress,
   provider: Peer,
   consumerClusterId: string,
-  userName: string,
+  owner: Required<Owner>,
 ): Promise<void> {
   const { name } = await ensureTenantNamespace(progress, provider, consumerClusterId, "PeeringUser");
-  await bind(progress, provider, { consumerClusterId, userName, tenantNamespace: name });
+  await bind(progress, provider, { consumerClusterId, userName: owner.userName, tenantNamespace: name }, owner);
 }
 
 async function bind(
@@ -81,22 +112,29 @@ async function bind(
     userName,
     tenantNamespace,
   }: Record<"consumerClusterId" | "userName" | "tenantNamespace", string>,
+  owner: Owner,
 ): Promise<void> {
   const namespaces = { installation: agentNamespace, tenant: tenantNamespace };
   for (const binding of bindingManifests(consumerClusterId, userName, namespaces)) {
-    await client.apply(RoleBindingResource, binding, { fieldManager: MANAGER, signal: progress.signal });
+    await client.apply(RoleBindingResource, markedBinding(binding, owner), {
+      fieldManager: MANAGER,
+      signal: progress.signal,
+    });
   }
   progress.status("rights given");
 }
 
-/** Removes bindings and request: without the bindings the certificate is worth nothing. */
+/** Removes bindings and request: without the bindings the certificate is worth nothing. Those of another's user stay. */
 export async function removeUser(
   progress: Progress,
   provider: Peer,
   consumerClusterId: string,
   tenantNamespace: string | undefined,
+  owner: Owner,
 ): Promise<void> {
   const { client, agentNamespace } = provider;
+  const others = await bindingsOfOthers(provider, consumerClusterId, owner, progress.signal);
+  if (others.length > 0) return progress.status(`left, as another's: ${describeBindings(others)}`);
   const names = bindingNames(consumerClusterId);
   const options = { signal: progress.signal };
   await Promise.all([

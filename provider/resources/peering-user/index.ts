@@ -53,7 +53,7 @@ export const peeringUser = defineResource({
     const provider = await openProvider(context, inputs);
     await requireRights(context, peeringUserRights(provider, inputs.consumerClusterId));
     const id = `${provider.clusterId}/${inputs.consumerClusterId}`;
-    return { id, outputs: await establish(context, provider, id, inputs) };
+    return { id, outputs: await establish(context, provider, id, inputs, {}) };
   },
   async read(context, { id, inputs, outputs }) {
     if (!inputs) {
@@ -87,17 +87,20 @@ export const peeringUser = defineResource({
   },
   async update(context, { id, inputs, oldInputs, outputs }) {
     const provider = await openProvider(context, inputs, splitPairId(id).consumerId);
-    if (!(await isStillGood(context, inputs, oldInputs, outputs))) return establish(context, provider, id, inputs);
-    await bindUser(context, provider, inputs.consumerClusterId, outputs.userName ?? "");
+    if (!(await isStillGood(context, inputs, oldInputs, outputs)))
+      return establish(context, provider, id, inputs, outputs);
+    const owner = { urn: context.urn, userName: outputs.userName ?? "" };
+    await bindUser(context, provider, inputs.consumerClusterId, owner);
     return { ...(outputs as PeeringUserOutputs), drift: [] };
   },
-  async delete(context, { id, inputs }) {
+  async delete(context, { id, inputs, outputs }) {
     const { consumerId: providerClusterId, providerId: consumerClusterId } = splitPairId(id);
     const found = await openIfInstalled(context, inputs, providerClusterId);
     if (!found) return;
     const provider: Peer = { ...found, side: "provider" };
     const namespace = (await findTenantNamespace(provider.client, consumerClusterId, context.signal))?.metadata?.name;
-    await removeUser(context, provider, consumerClusterId, namespace);
+    const owner = { urn: context.urn, userName: outputs.userName };
+    await removeUser(context, provider, consumerClusterId, namespace, owner);
     await releaseTenantNamespace(context, provider, consumerClusterId);
   },
 });
@@ -140,7 +143,9 @@ async function establish(
   provider: Peer,
   id: string,
   inputs: PeeringUserInputs,
+  { userName }: Partial<PeeringUserOutputs>,
 ): Promise<PeeringUserOutputs> {
-  const outputs = await generateUser(context, provider, inputs, (partial) => context.checkpoint(id, partial));
+  const owner = { urn: context.urn, userName };
+  const outputs = await generateUser(context, provider, inputs, owner, (partial) => context.checkpoint(id, partial));
   return { ...outputs, drift: [] };
 }

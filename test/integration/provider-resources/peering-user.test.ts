@@ -15,7 +15,7 @@ describe("a PeeringUser's credential", function () {
 
   before(async function () {
     this.timeout(START_LIMIT_MS);
-    simulated = await startSimulatedPair({ signing: ["provider"] });
+    simulated = await startSimulatedPair({ signing: ["provider"], namespacesEnd: true });
     plugin = await Plugin.start();
     kept = await plugin.create("PeeringUser", inputs());
   });
@@ -77,5 +77,42 @@ describe("a PeeringUser's credential", function () {
     expect(completed.state["kubeconfig"]).to.not.equal(undefined);
     expect((await failureOf(plugin.import("PeeringUser", kept.id))).message).to.contain("cannot be imported");
     kept = completed;
+  });
+
+  it("is not taken away by another PeeringUser, nor by several at once; what broke off goes on", async () => {
+    const news = inputs({ consumerClusterId: "wanted" });
+    const plugins = await Promise.all([Plugin.start(), Plugin.start()]);
+    const [one, two] = plugins;
+    [one.name, two.name] = ["one", "two"];
+    const tries = await Promise.allSettled(plugins.map((each) => each.create("PeeringUser", news)));
+    expect(tries.map(({ status }) => status).sort()).to.deep.equal(["fulfilled", "rejected"]);
+    const [winner, loser] = tries[0]?.status === "fulfilled" ? [one, two] : [two, one];
+    const { message, partial } = await failureOf(loser.create("PeeringUser", news));
+    expect(message)
+      .to.contain("RoleBinding liqo/liqo-peer-user-wanted-liqo-ns-reader (made by urn:")
+      .and.to.contain(`::${winner.name})`)
+      .and.to.contain("consumer wanted");
+    expect(partial).to.equal(undefined);
+    const [first] = tries.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    expect((await winner.refresh(first!))?.state["drift"]).to.deep.equal([]);
+    // As an engine does that was killed before it knew of the first creation's end.
+    const again = await winner.create("PeeringUser", news);
+    expect((await winner.refresh(again))?.state["drift"]).to.deep.equal([]);
+    await winner.delete(again);
+    const taken = await loser.create("PeeringUser", news);
+    await loser.delete(taken);
+    await Promise.all(plugins.map((each) => each.stop()));
+  });
+
+  it("is not that of one who was let in by hand", async () => {
+    const { client } = simulated.servers.provider;
+    const metadata = { name: "liqo-peer-user-guest-liqo-ns-reader", namespace: "liqo" };
+    const apiGroup = "rbac.authorization.k8s.io";
+    const roleRef = { apiGroup, kind: "Role", name: "liqo-peering-user-liqo-ns" };
+    const subjects = [{ apiGroup, kind: "User", name: "liqo-peer-user-guest-1" }];
+    await client.create(RoleBindingResource, { metadata, roleRef, subjects });
+    const { message } = await failureOf(plugin.create("PeeringUser", inputs({ consumerClusterId: "guest" })));
+    expect(message).to.contain(`RoleBinding liqo/${metadata.name}`).and.to.contain("delete it first");
+    expect((await client.get(RoleBindingResource, metadata))?.subjects).to.deep.equal(subjects);
   });
 });

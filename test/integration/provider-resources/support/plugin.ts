@@ -29,6 +29,8 @@ export class CheckError extends Error {
 /** The plugin with all its resources, asked as an engine does: check, diff, create, read, update, delete. Values are as they travel: secrets stay marked. */
 export class Plugin {
   private settings: Properties = {};
+  /** What the program calls its resources. */
+  name = "subject";
 
   private constructor(readonly engine: FakeEngine) {}
 
@@ -48,7 +50,7 @@ export class Plugin {
   /** @throws CheckError */
   async check(type: string, news: Properties, olds?: Properties): Promise<Properties> {
     const request = new proto.CheckRequest();
-    request.setUrn(urn(type));
+    request.setUrn(urn(type, this.name));
     request.setNews(toStruct(news));
     if (olds) request.setOlds(toStruct(olds));
     const response = await this.engine.call(Methods.check, request);
@@ -63,7 +65,7 @@ export class Plugin {
   async create(type: string, news: Properties, timeoutSeconds = 60): Promise<Kept> {
     const inputs = await this.check(type, news);
     const request = new proto.CreateRequest();
-    request.setUrn(urn(type));
+    request.setUrn(urn(type, this.name));
     request.setProperties(toStruct(inputs));
     request.setTimeout(timeoutSeconds);
     const response = await this.engine.call(Methods.create, request);
@@ -82,7 +84,7 @@ export class Plugin {
 
   async previewCreate(type: string, news: Properties): Promise<Properties> {
     const request = new proto.CreateRequest();
-    request.setUrn(urn(type));
+    request.setUrn(urn(type, this.name));
     request.setProperties(toStruct(await this.check(type, news)));
     request.setPreview(true);
     const response = await this.engine.call(Methods.create, request);
@@ -100,6 +102,7 @@ export class Plugin {
   async diff(kept: Kept, news: Properties): Promise<Record<string, string>> {
     const inputs = await this.check(kept.type, news, kept.inputs);
     const request = changeOf(new proto.DiffRequest(), kept, inputs);
+    request.setUrn(urn(kept.type, this.name));
     const response = await this.engine.call(Methods.diff, request);
     const changes: Record<string, string> = {};
     response.getDetaileddiffMap().forEach((detail: proto.PropertyDiff, path: string) => {
@@ -129,7 +132,7 @@ export class Plugin {
   async delete({ type, id, state, inputs }: Kept): Promise<void> {
     await this.configure(this.settings);
     const request = new proto.DeleteRequest();
-    request.setUrn(urn(type));
+    request.setUrn(urn(type, this.name));
     request.setId(id);
     request.setProperties(toStruct(state));
     request.setOldInputs(toStruct(inputs));
@@ -153,13 +156,14 @@ export class Plugin {
   private async updateRequest(kept: Kept, news: Properties): Promise<proto.UpdateRequest> {
     const inputs = await this.check(kept.type, news, kept.inputs);
     const request = changeOf(new proto.UpdateRequest(), kept, inputs);
+    request.setUrn(urn(kept.type, this.name));
     request.setTimeout(60);
     return request;
   }
 
   private async read(type: string, id: string, state: Properties, inputs: Properties): Promise<Kept | undefined> {
     const request = new proto.ReadRequest();
-    request.setUrn(urn(type));
+    request.setUrn(urn(type, this.name));
     request.setId(id);
     request.setProperties(toStruct(state));
     request.setInputs(toStruct(inputs));
@@ -199,7 +203,6 @@ const KINDS: Record<number, string> = {
 
 /** What stays of a resource, and the inputs that it is to have. */
 function changeOf<T extends proto.DiffRequest | proto.UpdateRequest>(request: T, kept: Kept, inputs: Properties): T {
-  request.setUrn(urn(kept.type));
   request.setId(kept.id);
   request.setOlds(toStruct(kept.state));
   request.setOldInputs(toStruct(kept.inputs));
@@ -207,8 +210,8 @@ function changeOf<T extends proto.DiffRequest | proto.UpdateRequest>(request: T,
   return request;
 }
 
-export function urn(type: string): string {
-  return `urn:pulumi:test::p::liqo:index:${type}::subject`;
+export function urn(type: string, name = "subject"): string {
+  return `urn:pulumi:test::p::liqo:index:${type}::${name}`;
 }
 
 /** The message of what must fail, and what it leaves in the state. */
