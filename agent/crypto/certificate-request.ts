@@ -3,7 +3,7 @@ import { Names, sliceUserName } from "../api/index.js";
 import { Tag, decodeAll, decodeOid, decodeOne, encode, encodeBitString, encodeOid, type DerValue } from "./der.js";
 import { publicKeyDer, readPrivateKey, readPublicKey } from "./keys.js";
 import { decodePem, encodePem } from "./pem.js";
-import { signBytes } from "./signature.js";
+import { signBytes, verifyBytes } from "./signature.js";
 
 /** Who a certificate is asked for. */
 export interface CertificateSubject {
@@ -99,6 +99,20 @@ export function checkCertificateRequest(pem: string, subject: CertificateSubject
   }
   if (publicKey && !publicKeyDer(readPublicKey(publicKey)).equals(request.publicKey)) {
     throw new Error("its public key is not the one the consumer is registered with");
+  }
+}
+
+/** Whether a request is for the subject and the key (PEM or raw bytes), and signed by that key: a certificate can be had for it. Never throws. */
+export function isRequestOf(pem: string, subject: CertificateSubject, publicKey: Uint8Array): boolean {
+  try {
+    checkCertificateRequest(pem, subject, publicKey);
+    const [info, , bits] = decodeAll(decodeOne(decodePem(PEM_LABEL, pem)).content);
+    const key = readPublicKey(publicKey);
+    // A bit string begins with the number of its unused bits.
+    const signature = bits?.content.subarray(1);
+    return !!info && !!signature && verifyBytes(key, info.raw, signature, ECDSA_HASHES[curveOf(key)]);
+  } catch {
+    return false;
   }
 }
 

@@ -9,9 +9,14 @@ export function signBytes(privateKey: KeyObject, bytes: Uint8Array, ecdsaHash = 
 }
 
 /** Whether the signature over the bytes was made by the holder of the public key. Never throws: what cannot be verified is not valid. */
-export function verifyBytes(publicKey: KeyObject, bytes: Uint8Array, signature: Uint8Array): boolean {
+export function verifyBytes(
+  publicKey: KeyObject,
+  bytes: Uint8Array,
+  signature: Uint8Array,
+  ecdsaHash = "sha256",
+): boolean {
   try {
-    return verify(hashFor(publicKey, "sha256"), bytes, publicKey, signature);
+    return verify(hashFor(publicKey, ecdsaHash), bytes, publicKey, signature);
   } catch {
     return false;
   }

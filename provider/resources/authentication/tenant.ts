@@ -8,7 +8,7 @@ import {
   type Tenant,
   type TenantCondition,
 } from "../../../agent/api/index.js";
-import { controlPlaneSubject, makeCertificateRequest } from "../../../agent/crypto/index.js";
+import { controlPlaneSubject, isRequestOf, makeCertificateRequest } from "../../../agent/crypto/index.js";
 import { SecretResource } from "../../../agent/runtime/index.js";
 import { applyExactly } from "../../kube/apply-exactly.js";
 import { latestWarning, waitFor, type Progress, type Verdict } from "../../waits/index.js";
@@ -89,6 +89,18 @@ export async function findTenant(
   );
 }
 
+/**
+ * The same credentials with the request that the Tenant has already, where that is for the same key and subject: an ECDSA key signs with other bytes each
+ * time, and a provider that runs Liqo refuses any but the first (control plane specification, §4).
+ */
+function withPresentRequest(credentials: Credentials, present: Tenant | undefined, consumerId: string): Credentials {
+  const csr = present?.spec.csr;
+  if (!csr) return credentials;
+  const pem = Buffer.from(csr, "base64").toString("utf8");
+  const publicKey = Buffer.from(credentials.publicKey, "base64");
+  return isRequestOf(pem, controlPlaneSubject(consumerId), publicKey) ? { ...credentials, csr } : credentials;
+}
+
 /** @returns the Tenant as it was written, and whether it is new */
 export async function applyTenant(
   progress: Progress,
@@ -101,7 +113,13 @@ export async function applyTenant(
   const { tenantCondition: standing } = present?.spec ?? {};
   const tenantCondition = options.tenantCondition ?? (standing === DEFAULT_CONDITION ? undefined : standing);
   const wanted = { ...options, tenantCondition };
-  const manifest = tenantManifest(provider.remoteId, provider.namespace, credentials, wanted, present?.metadata.name);
+  const manifest = tenantManifest(
+    provider.remoteId,
+    provider.namespace,
+    withPresentRequest(credentials, present, provider.remoteId),
+    wanted,
+    present?.metadata.name,
+  );
   const tenant = await applyExactly(
     provider.client,
     TenantResource,

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { stringify } from "yaml";
 import {
@@ -8,8 +9,10 @@ import {
   type NamespaceOffloadingStatus,
   type ResourceSliceStatus,
 } from "../../../agent/api/index.js";
+import { controlPlaneSubject, makeCertificateRequest } from "../../../agent/crypto/index.js";
+import type { Party } from "../../../provider/resources/authentication/party.js";
 import { identityManifest } from "../../../provider/resources/authentication/identity.js";
-import { judgeTenant, tenantManifest } from "../../../provider/resources/authentication/tenant.js";
+import { applyTenant, judgeTenant, tenantManifest } from "../../../provider/resources/authentication/tenant.js";
 import { judgeOffloading, offloadingManifest } from "../../../provider/resources/namespace-offloading/offload.js";
 import { isExpiring } from "../../../provider/resources/peering-user/credential.js";
 import { bindingManifests, userKubeconfig } from "../../../provider/resources/peering-user/manifests.js";
@@ -23,6 +26,7 @@ import {
 } from "../../../provider/resources/resource-slice/slice.js";
 import { describeDrain } from "../../../provider/resources/resource-slice/withdraw.js";
 import { virtualNodeInputs } from "../../../provider/resources/virtual-node/schema.js";
+import type { Progress } from "../../../provider/waits/index.js";
 import { virtualNodeManifest } from "../../../provider/resources/virtual-node/virtual-node.js";
 
 /** Valid for the first three days of 2026. */
@@ -45,6 +49,49 @@ describe("Authentication", () => {
     expect(tenantManifest("a", "n", credentials, { tenantCondition: "Cordoned" }).spec).to.include({
       tenantCondition: "Cordoned",
     });
+  });
+
+  it("keeps the certificate request that the Tenant has, if it is this key's for this consumer", async () => {
+    const pairOf = (namedCurve: string) => {
+      const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve });
+      const request = (clusterId: string) =>
+        base64(
+          makeCertificateRequest(
+            controlPlaneSubject(clusterId),
+            pem(privateKey.export({ type: "pkcs8", format: "pem" })),
+          ),
+        );
+      return { publicKey: base64(pem(publicKey.export({ type: "spki", format: "pem" }))), request };
+    };
+    for (const curve of ["P-256", "P-384"]) {
+      const own = pairOf(curve);
+      const other = pairOf(curve);
+      const first = own.request("a");
+      const fresh = { publicKey: own.publicKey, csr: own.request("a"), signature: "cw==" };
+      // Its signature is another request's.
+      const broken = toPem(Buffer.concat([der(first).subarray(0, -4), der(other.request("a")).subarray(-4)]));
+      for (const [present, wanted] of [
+        [first, first],
+        [other.request("a"), fresh.csr],
+        [own.request("b"), fresh.csr],
+        [base64(broken), fresh.csr],
+        [undefined, fresh.csr],
+      ]) {
+        expect(await applied(fresh, present), curve).to.equal(wanted);
+      }
+      expect(first).to.not.equal(fresh.csr);
+    }
+
+    async function applied(fresh: typeof credentials, csr: string | undefined): Promise<string | undefined> {
+      const present = TenantResource.build({ metadata: { name: "a" }, spec: { clusterID: "a", csr } });
+      const client = {
+        list: () => Promise.resolve({ items: [present] }),
+        apply: (_type: unknown, object: unknown) => Promise.resolve(object),
+      };
+      const provider = { client, namespace: "liqo-tenant-a", remoteId: "a" } as unknown as Party;
+      const progress = { signal: new AbortController().signal } as Progress;
+      return (await applyTenant(progress, provider, fresh, {})).tenant.spec.csr;
+    }
   });
 
   it("takes a Tenant's answer when it fits the request", () => {
@@ -73,6 +120,24 @@ describe("Authentication", () => {
     });
   });
 });
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+function der(request: string): Buffer {
+  const text = Buffer.from(request, "base64").toString();
+  return Buffer.from(text.replace(/-----[^-]+-----/g, ""), "base64");
+}
+
+function toPem(bytes: Buffer): string {
+  const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];
+  return ["-----BEGIN CERTIFICATE REQUEST-----", ...lines, "-----END CERTIFICATE REQUEST-----", ""].join("\n");
+}
+
+function pem(exported: string | Buffer): string {
+  return exported.toString();
+}
 
 describe("ResourceSlice", () => {
   const ids = { consumerId: "a", providerId: "b", namespace: "liqo-tenant-b" };
