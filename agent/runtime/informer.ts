@@ -17,6 +17,8 @@ export interface InformerOptions<T> {
   logger?: Logger;
   /** Called when listing or watching fails, with the failure; a retry follows by itself. */
   onError?: (error: unknown) => void;
+  /** Called when everything is known: after the first list, and after each that follows a failure. */
+  onListed?: () => void;
 }
 
 /** So many objects are taken from a list at a time: the text of all of them at once would stay the largest thing that the process ever held. */
@@ -44,6 +46,8 @@ export class Informer<T extends KubeObject> {
   private readonly removedUids = new Set<string>();
   private synced = false;
   private abort?: AbortController;
+  /** Ends the watch that stands. */
+  private look?: AbortController;
   private running?: Promise<void>;
 
   constructor(
@@ -76,6 +80,11 @@ export class Informer<T extends KubeObject> {
     this.abort?.abort();
     await this.running;
     this.running = undefined;
+  }
+
+  /** Lists anew at once where a watch stands: it goes on although the right to it was withdrawn, so that nothing would tell when that returns. */
+  lookAgain(): void {
+    this.look?.abort();
   }
 
   get hasSynced(): boolean {
@@ -149,22 +158,44 @@ export class Informer<T extends KubeObject> {
 
   private async run(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(FIRST_RETRY_MS, LAST_RETRY_MS);
+    let isNews = true;
     while (!signal.aborted) {
       const watch = { hasStood: false };
       try {
         const resourceVersion = await this.relist(signal);
+        if (isNews) this.options.onListed?.();
+        isNews = false;
         // A server that lists may still refuse to tell of changes, as it does while it starts.
-        await this.follow(resourceVersion, signal, () => {
+        await this.followUntilAsked(resourceVersion, signal, () => {
           watch.hasStood = true;
           backoff.reset();
         });
       } catch (error) {
         if (signal.aborted) return;
-        if (!isGone(error)) this.tellFailure(error);
+        if (!isGone(error)) {
+          isNews = true;
+          this.tellFailure(error);
+        }
         // A server forgets in time where a watch stood; one that does not know the list it has just given is as good as one that refuses.
         else if (watch.hasStood) continue;
         await delay(backoff.next(), signal);
       }
+    }
+  }
+
+  /** Returns when the list is to be made anew. */
+  private async followUntilAsked(from: string, signal: AbortSignal, onStanding: () => void): Promise<void> {
+    const look = new AbortController();
+    const stop = (): void => look.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    this.look = look;
+    try {
+      if (!signal.aborted) await this.follow(from, look.signal, onStanding);
+    } catch (error) {
+      if (signal.aborted || !look.signal.aborted) throw error;
+    } finally {
+      this.look = undefined;
+      signal.removeEventListener("abort", stop);
     }
   }
 

@@ -69,10 +69,6 @@ export class Reflector {
     for (const { type, remote } of this.pairs) {
       remote.onEvent(({ object }) => this.enqueue(type, object.metadata.name ?? ""));
       remote.start();
-      void remote.waitForSync(2 ** 31 - 1).then(
-        () => this.enqueueKind(type),
-        () => undefined,
-      );
     }
     this.controller.start();
     this.enqueueAll();
@@ -110,6 +106,10 @@ export class Reflector {
     const pair = this.pairs.find(({ type }) => type.plural === plural);
     try {
       if (pair) return await replicateItem({ ...this.options, remoteClient: this.remoteClient }, pair, name);
+    } catch (error) {
+      // Rights that are gone come back one day: a list that is refused is tried again until it is answered, and brings all items back.
+      if (isForbidden(error)) pair?.remote.lookAgain();
+      throw error;
     } finally {
       this.options.onProgress();
     }
@@ -145,6 +145,7 @@ export class Reflector {
       namespace: remoteNamespace,
       labelSelector: copySelector(localClusterID),
       logger: this.options.logger,
+      onListed: () => this.enqueueKind(type),
       onError: (error) => {
         if (isUnreachable(error)) this.options.onConnectionLost();
       },

@@ -17,6 +17,7 @@ const SOON_MS = 2_500;
 const SOMETHING: WatchEvent<ConfigMap> = { type: "BOOKMARK", object: { metadata: { resourceVersion: "2" } } };
 const refused = new KubeError("not ready yet", 429, "TooManyRequests", "test");
 const broken = new KubeError("broke", 0, "WatchBroken", "test");
+const forbidden = new KubeError("no right", 403, "Forbidden", "test");
 const gone = new KubeError("too old", 410, "Expired", "test");
 
 /** A client that always lists, and whose watches are refused until it is told otherwise. */
@@ -24,6 +25,8 @@ class Server {
   readonly lists: number[] = [];
   /** What becomes of a watch that is asked for; without it, it stands. */
   failure: KubeError | undefined = refused;
+  /** What becomes of a list that is asked for. */
+  listFailure: KubeError | undefined;
   /** Whether a watch is opened before it fails. */
   opens = false;
   /** What a watch that stands tells first. */
@@ -48,6 +51,7 @@ class Server {
     this.lists.push(Date.now());
     // As long as an answer takes at least.
     await new Promise((resolve) => setImmediate(resolve));
+    if (this.listFailure) throw this.listFailure;
     yield { metadata: { resourceVersion: "1" }, items: [] };
   }
 
@@ -136,5 +140,27 @@ describe("an informer whose watch is refused", function () {
     await watchStands();
     expect(server.lists).to.have.length(1);
     await expectListSoonAfter(() => server.endWatch(gone));
+  });
+
+  it("tells of the first list, and of the first after it was refused; a watch that stands is given up for a list when asked", async () => {
+    let told = 0;
+    informer = new Informer(server.client, ConfigMapResource, { onListed: () => (told += 1) });
+    informer.start();
+    await watchStands();
+    expect(told).to.equal(1);
+
+    server.stands = false;
+    informer.lookAgain();
+    await watchStands();
+    expect([server.lists.length, told], "nothing had failed").to.deep.equal([2, 1]);
+
+    server.listFailure = forbidden;
+    informer.lookAgain();
+    await lists(4);
+    expect(told).to.equal(1);
+    server.stands = false;
+    server.listFailure = undefined;
+    await watchStands();
+    expect(told).to.equal(2);
   });
 });
