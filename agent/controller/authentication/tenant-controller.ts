@@ -37,6 +37,8 @@ import { TenantRolesSource } from "./tenant-roles.js";
 import { verifyTenant } from "./tenant-verification.js";
 
 const DRAIN_LOOK_MS = 1_000;
+/** How long a drained consumer keeps its rights at most, whatever it makes anew where no webhook judges that; a restart begins once more. */
+const DRAIN_LIMIT_MS = 60_000;
 /** Waiting for the signer takes time; one consumer must not hold up another. */
 const WORKERS = 4;
 
@@ -49,9 +51,12 @@ export function tenantController(area: AuthenticationArea, authParams: AuthParam
   const { informers } = area;
   const events = area.context.recorder("tenant-controller");
   const roles = new TenantRolesSource(client);
+  /** When the draining of a Tenant, by its key, was first seen. */
+  const drainedSince = new Map<string, number>();
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | void> {
     const present = informers.tenants.get(key);
+    if (present?.spec.tenantCondition !== "Drained" || isDeleting(present)) drainedSince.delete(key);
     if (!present) return;
     if (isDeleting(present)) return cleanUp(present);
     refuseOwnCluster(present);
@@ -133,12 +138,16 @@ export function tenantController(area: AuthenticationArea, authParams: AuthParam
     }
   }
 
-  /** The consumer sees its NamespaceMap end before it loses the right to look. */
+  /** The consumer sees its NamespaceMap and slices end before it loses the right to look. */
   async function drain(tenant: Tenant): Promise<ReconcileResult | void> {
-    if (!(await deleteNamespaceMaps(area, tenant))) return { requeueAfterMs: DRAIN_LOOK_MS };
+    const key = keyOf(tenant);
+    const since = drainedSince.get(key) ?? Date.now();
+    drainedSince.set(key, since);
+    const isOverdue = Date.now() - since >= DRAIN_LIMIT_MS;
+    if (!(await deleteNamespaceMaps(area, tenant)) && !isOverdue) return { requeueAfterMs: DRAIN_LOOK_MS };
+    await deleteSlices(area, tenant);
     await unbindClusterwide(area, tenant);
     await unbindControlPlane(area, tenant);
-    await deleteSlices(area, tenant);
     events.normal(TenantResource, tenant, "ClusterRolesUnbindingSuccess", "the consumer's rights are withdrawn");
   }
 

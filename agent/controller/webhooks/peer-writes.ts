@@ -1,6 +1,6 @@
 import type { Namespace } from "kubernetes-types/core/v1";
 import type { RoleBinding, Subject } from "kubernetes-types/rbac/v1";
-import { Annotations, Labels, NamespaceMapResource, Names } from "../../api/index.js";
+import { Annotations, Labels, NamespaceMapResource, Names, TenantResource, type Tenant } from "../../api/index.js";
 import { InstallNames } from "../../install/names.js";
 import { NamespaceResource, RoleBindingResource, type KubeObject } from "../../runtime/index.js";
 import {
@@ -32,6 +32,7 @@ const CORDONS = [Annotations.cordon, Annotations.cordonTenant] as const;
  */
 export function peerWriteValidator({ client, informers, config }: WebhookContext): AdmissionHandler {
   const namespaces = informers.for(NamespaceResource);
+  const tenants = informers.for(TenantResource);
   const own = `system:serviceaccount:${config.namespace}:${InstallNames.controller}`;
 
   /** Asked anew each time: who is a peer is decided by the bindings, which may be a moment old. */
@@ -42,12 +43,13 @@ export function peerWriteValidator({ client, informers, config }: WebhookContext
     return isBoundAsPeer(user, items);
   }
 
-  return whenSynced([namespaces], async (request) => {
+  return whenSynced([namespaces, tenants], async (request) => {
     const { userInfo, namespace = "" } = request;
     if (!(await isPeer(userInfo, namespace))) return allow();
     const cached = namespaces.get(namespace);
     const tenant = cached ?? (await client.get(NamespaceResource, { name: namespace }));
-    return checkPeerWrite(request, tenant, config.clusterId);
+    const answer = checkPeerWrite(request, tenant, config.clusterId);
+    return answer.allowed ? (checkDrained(request, tenants.inNamespace(namespace)) ?? answer) : answer;
   });
 }
 
@@ -83,6 +85,14 @@ export function checkPeerWrite(
     return deny(`this object belongs to cluster ${localClusterID}: a peer may change its own copies only`);
   }
   return checkCopy(object, peer, localClusterID) ?? checkUnchanged(object, before ?? undefined) ?? allow();
+}
+
+/** Where access is being withdrawn nothing new comes: what is made again would be waited for anew before the rights go. */
+export function checkDrained({ operation }: AdmissionRequest, tenants: readonly Tenant[]): AdmissionAnswer | undefined {
+  const drained = operation === "CREATE" && tenants.find(({ spec }) => spec.tenantCondition === "Drained");
+  return drained
+    ? deny(`Tenant ${drained.metadata.name ?? ""} is Drained: the provider has withdrawn this cluster's access`)
+    : undefined;
 }
 
 function checkCopy(object: KubeObject, peer: string, localClusterID: string): AdmissionAnswer | undefined {

@@ -377,6 +377,41 @@ describe("a consumer that tries to break out", function () {
     expect(lifted.metadata.annotations?.[Annotations.cordon]).to.equal(undefined);
   });
 
+  it("makes nothing anew while its access is being withdrawn, and loses its slices with its rights", async () => {
+    const drained = { name: a.id, namespace: tenant };
+    const binding = { name: Names.remoteControlPlaneBinding, namespace: tenant };
+    const held = { name: "b", namespace: tenant };
+    const condition = (tenantCondition: string) =>
+      b.client.mergePatch(TenantResource, drained, { spec: { tenantCondition } });
+    const source = { name: b.id, namespace: tenantNamespaceName(b.id) };
+    const labels = { [Labels.replication]: "true", [Labels.remoteID]: b.id, [Labels.remoteClusterID]: b.id };
+    const spec = { desiredMapping: {} };
+    await a.client.create(NamespaceMapResource, NamespaceMapResource.build({ metadata: { ...source, labels }, spec }));
+    await waitForObject(b.client, NamespaceMapResource, held, "a copy", () => true);
+    await b.client.mergePatch(NamespaceMapResource, held, { metadata: { finalizers: ["example.com/held"] } });
+    await condition("Drained");
+    await waitForObject(b.client, NamespaceMapResource, held, "its end", ({ metadata }) => metadata.deletionTimestamp);
+    // The rights are there for as long as the map is: what refuses is not the role.
+    expect(await b.client.get(RoleBindingResource, binding)).to.not.equal(undefined);
+    const again = { map: () => controlPlane.create(NamespaceMapResource, map("another", copyLabels())) };
+    await expectForbidden(again, "is Drained");
+    await a.client.delete(NamespaceMapResource, source);
+    await b.client.mergePatch(NamespaceMapResource, held, { metadata: { finalizers: null } });
+    await waitUntilGone(b.client, RoleBindingResource, binding);
+    await waitUntilGone(b.client, ResourceSliceResource, copyID(a, b));
+    await condition("Active");
+    await waitForObject(b.client, RoleBindingResource, binding, "its return", () => true);
+    await waitForObject(
+      b.client,
+      ResourceSliceResource,
+      copyID(a, b),
+      "its return",
+      ({ status }) => status?.authParams,
+    );
+    // The API server goes by the binding from the moment that its own watch has told it of it.
+    await until("the rights", 20_000, () => controlPlane.list(ResourceSliceResource, { namespace: tenant }));
+  });
+
   it("is held to the same where it was let in by hand, without a handshake", async () => {
     const binding = { name: "by-hand", namespace: tenant };
     await b.client.create(RoleBindingResource, {
