@@ -40,6 +40,11 @@ export const Annotations = {
 /** What `liqo.io/api-server-support` may say, on a pod or, for all of its namespace's, on a NamespaceOffloading. */
 export const API_SERVER_SUPPORT = ["remote", "disabled"] as const;
 
+/** What the eviction delays of a NamespaceOffloading may say: seconds, or "never". */
+export function isEvictionDelay(text: string): boolean {
+  return text === "never" || /^[0-9]{1,9}$/.test(text);
+}
+
 /** `liqo.io/create-virtual-node`: any value but an empty one and "false", in any case, asks for a virtual node. */
 export function asksForVirtualNode(annotations: Record<string, string> | undefined): boolean {
   const value = annotations?.[Annotations.createVirtualNode];

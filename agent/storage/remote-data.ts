@@ -40,6 +40,6 @@ export function lossOf({ clusterID, claims }: RemoteData): string {
   const named = claims.slice(0, 5).join(", ") + (claims.length > 5 ? `, and ${claims.length - 5} more` : "");
   return (
     `the data of ${claims.length === 1 ? "claim" : "claims"} ${named} is in cluster ${clusterID} and would be deleted with the namespace there: ` +
-    `copy what is needed and delete the claims, or agree by the annotation ${Annotations.deleteRemoteVolumes}="true" on the NamespaceOffloading`
+    `copy what is needed and delete the claims, or agree by the annotation ${Annotations.deleteRemoteVolumes}="true" on the NamespaceOffloading (deleteRemoteVolumes of the Pulumi resource)`
   );
 }

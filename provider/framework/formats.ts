@@ -44,7 +44,7 @@ export const dnsLabel = z.string().superRefine((value, context) => {
 });
 
 /** A text that must pass a test; `what` follows the value in the message. */
-function textThat(isRight: (value: string) => boolean, what: string) {
+export function textThat(isRight: (value: string) => boolean, what: string) {
   return z.string().superRefine((value, context) => {
     if (!isRight(value))
       context.addIssue({ code: "custom", message: `${JSON.stringify(value.slice(0, 60))} is ${what}` });

@@ -8,6 +8,40 @@ using Pulumi;
 namespace Pulumi.Liqo
 {
     [EnumType]
+    public readonly struct ApiServerSupport : IEquatable<ApiServerSupport>
+    {
+        private readonly string _value;
+
+        private ApiServerSupport(string value)
+        {
+            _value = value ?? throw new ArgumentNullException(nameof(value));
+        }
+
+        /// <summary>
+        /// The provider's, by a service account there.
+        /// </summary>
+        public static ApiServerSupport Remote { get; } = new ApiServerSupport("remote");
+        /// <summary>
+        /// None: no tokens are lent.
+        /// </summary>
+        public static ApiServerSupport Disabled { get; } = new ApiServerSupport("disabled");
+
+        public static bool operator ==(ApiServerSupport left, ApiServerSupport right) => left.Equals(right);
+        public static bool operator !=(ApiServerSupport left, ApiServerSupport right) => !left.Equals(right);
+
+        public static explicit operator string(ApiServerSupport value) => value._value;
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override bool Equals(object? obj) => obj is ApiServerSupport other && Equals(other);
+        public bool Equals(ApiServerSupport other) => string.Equals(_value, other._value, StringComparison.Ordinal);
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override int GetHashCode() => _value?.GetHashCode() ?? 0;
+
+        public override string ToString() => _value;
+    }
+
+    [EnumType]
     public readonly struct GatewayRole : IEquatable<GatewayRole>
     {
         private readonly string _value;

@@ -68,6 +68,12 @@ namespace Pulumi.Liqo
     public partial class NamespaceOffloading : global::Pulumi.CustomResource
     {
         /// <summary>
+        /// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+        /// </summary>
+        [Output("apiServerSupport")]
+        public Output<Pulumi.Liqo.ApiServerSupport?> ApiServerSupport { get; private set; } = null!;
+
+        /// <summary>
         /// The consumer: the cluster that has the namespace.
         /// </summary>
         [Output("cluster")]
@@ -92,10 +98,28 @@ namespace Pulumi.Liqo
         public Output<bool> CreateNamespace { get; private set; } = null!;
 
         /// <summary>
+        /// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        /// </summary>
+        [Output("deleteRemoteVolumes")]
+        public Output<bool?> DeleteRemoteVolumes { get; private set; } = null!;
+
+        /// <summary>
         /// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
         /// </summary>
         [Output("drift")]
         public Output<ImmutableArray<string>> Drift { get; private set; } = null!;
+
+        /// <summary>
+        /// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        /// </summary>
+        [Output("evictionAfterDisconnect")]
+        public Output<string?> EvictionAfterDisconnect { get; private set; } = null!;
+
+        /// <summary>
+        /// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+        /// </summary>
+        [Output("evictionAfterUnschedulable")]
+        public Output<string?> EvictionAfterUnschedulable { get; private set; } = null!;
 
         /// <summary>
         /// The namespace to extend.
@@ -197,6 +221,12 @@ namespace Pulumi.Liqo
     public sealed class NamespaceOffloadingArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
+        /// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+        /// </summary>
+        [Input("apiServerSupport")]
+        public Input<Pulumi.Liqo.ApiServerSupport>? ApiServerSupport { get; set; }
+
+        /// <summary>
         /// The consumer: the cluster that has the namespace.
         /// </summary>
         [Input("cluster")]
@@ -213,6 +243,24 @@ namespace Pulumi.Liqo
         /// </summary>
         [Input("createNamespace")]
         public Input<bool>? CreateNamespace { get; set; }
+
+        /// <summary>
+        /// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        /// </summary>
+        [Input("deleteRemoteVolumes")]
+        public Input<bool>? DeleteRemoteVolumes { get; set; }
+
+        /// <summary>
+        /// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        /// </summary>
+        [Input("evictionAfterDisconnect")]
+        public Input<string>? EvictionAfterDisconnect { get; set; }
+
+        /// <summary>
+        /// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+        /// </summary>
+        [Input("evictionAfterUnschedulable")]
+        public Input<string>? EvictionAfterUnschedulable { get; set; }
 
         /// <summary>
         /// The namespace to extend.

@@ -69,6 +69,10 @@ export class NamespaceOffloading extends pulumi.CustomResource {
     }
 
     /**
+     * Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+     */
+    declare public readonly apiServerSupport: pulumi.Output<enums.ApiServerSupport | undefined>;
+    /**
      * The consumer: the cluster that has the namespace.
      */
     declare public readonly cluster: pulumi.Output<outputs.Cluster | undefined>;
@@ -85,9 +89,21 @@ export class NamespaceOffloading extends pulumi.CustomResource {
      */
     declare public readonly createNamespace: pulumi.Output<boolean>;
     /**
+     * Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     */
+    declare public readonly deleteRemoteVolumes: pulumi.Output<boolean | undefined>;
+    /**
      * What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
+    /**
+     * Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+     */
+    declare public readonly evictionAfterDisconnect: pulumi.Output<string | undefined>;
+    /**
+     * Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+     */
+    declare public readonly evictionAfterUnschedulable: pulumi.Output<string | undefined>;
     /**
      * The namespace to extend.
      */
@@ -139,9 +155,13 @@ export class NamespaceOffloading extends pulumi.CustomResource {
             if (args?.namespace === undefined && !opts.urn) {
                 throw new Error("Missing required property 'namespace'");
             }
+            resourceInputs["apiServerSupport"] = args?.apiServerSupport;
             resourceInputs["cluster"] = args?.cluster;
             resourceInputs["clusterSelector"] = args?.clusterSelector;
             resourceInputs["createNamespace"] = (args?.createNamespace) ?? false;
+            resourceInputs["deleteRemoteVolumes"] = args?.deleteRemoteVolumes;
+            resourceInputs["evictionAfterDisconnect"] = args?.evictionAfterDisconnect;
+            resourceInputs["evictionAfterUnschedulable"] = args?.evictionAfterUnschedulable;
             resourceInputs["namespace"] = args?.namespace;
             resourceInputs["namespaceMappingStrategy"] = (args?.namespaceMappingStrategy) ?? "DefaultName";
             resourceInputs["objectAnnotations"] = args?.objectAnnotations;
@@ -154,11 +174,15 @@ export class NamespaceOffloading extends pulumi.CustomResource {
             resourceInputs["providers"] = undefined /*out*/;
             resourceInputs["remoteNamespace"] = undefined /*out*/;
         } else {
+            resourceInputs["apiServerSupport"] = undefined /*out*/;
             resourceInputs["cluster"] = undefined /*out*/;
             resourceInputs["clusterSelector"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["createNamespace"] = undefined /*out*/;
+            resourceInputs["deleteRemoteVolumes"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
+            resourceInputs["evictionAfterDisconnect"] = undefined /*out*/;
+            resourceInputs["evictionAfterUnschedulable"] = undefined /*out*/;
             resourceInputs["namespace"] = undefined /*out*/;
             resourceInputs["namespaceMappingStrategy"] = undefined /*out*/;
             resourceInputs["objectAnnotations"] = undefined /*out*/;
@@ -179,6 +203,10 @@ export class NamespaceOffloading extends pulumi.CustomResource {
  */
 export interface NamespaceOffloadingArgs {
     /**
+     * Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+     */
+    apiServerSupport?: pulumi.Input<enums.ApiServerSupport>;
+    /**
      * The consumer: the cluster that has the namespace.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
@@ -190,6 +218,18 @@ export interface NamespaceOffloadingArgs {
      * Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
      */
     createNamespace?: pulumi.Input<boolean>;
+    /**
+     * Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     */
+    deleteRemoteVolumes?: pulumi.Input<boolean>;
+    /**
+     * Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+     */
+    evictionAfterDisconnect?: pulumi.Input<string>;
+    /**
+     * Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+     */
+    evictionAfterUnschedulable?: pulumi.Input<string>;
     /**
      * The namespace to extend.
      */

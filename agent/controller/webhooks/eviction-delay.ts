@@ -1,5 +1,5 @@
 import type { Toleration } from "kubernetes-types/core/v1";
-import { Annotations, type NamespaceOffloading } from "../../api/index.js";
+import { Annotations, isEvictionDelay, type NamespaceOffloading } from "../../api/index.js";
 
 /** Seconds that pods stay where they cannot run, before they are made anew elsewhere; or for good. */
 export type EvictionDelay = number | "never";
@@ -17,9 +17,10 @@ export function evictionDelayOf(
 ): EvictionDelay | undefined {
   const text = metadata.annotations?.[annotation];
   if (text === undefined) return undefined;
-  if (text === "never") return text;
-  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new Error(`metadata.annotations[${annotation}]: "${text}" is neither a number of seconds nor "never"`);
+  if (!isEvictionDelay(text)) {
+    throw new Error(`metadata.annotations[${annotation}]: "${text}" is neither a number of seconds nor "never"`);
+  }
+  return text === "never" ? text : Number(text);
 }
 
 /** The tolerations with that delay (offloading specification, §3). What a pod asks for itself, other than Kubernetes' default, stays. */

@@ -21,6 +21,7 @@ import {
   type NamespaceOffloadingInputs,
   type NamespaceOffloadingOutputs,
 } from "./schema.js";
+import { settingsOf } from "./settings.js";
 import { withdrawOffloading } from "./withdraw.js";
 
 /** A namespace extended over virtual nodes. */
@@ -54,7 +55,7 @@ export const namespaceOffloading = defineResource({
     const consumer = await openCluster(context, inputs);
     await requireRights(context, offloadingRights(consumer, inputs.namespace, inputs.createNamespace));
     const id = `${consumer.clusterId}/${inputs.namespace}`;
-    return { id, outputs: await establish(context, consumer, id, inputs) };
+    return { id, outputs: await establish(context, consumer, id, inputs, inputs) };
   },
   async read(context, { id, inputs }) {
     const imported = inputs ? undefined : readSingleImport(id);
@@ -80,6 +81,7 @@ export const namespaceOffloading = defineResource({
         ...(cluster ? { cluster } : {}),
         namespaceMappingStrategy: spec.namespaceMappingStrategy ?? "DefaultName",
         podOffloadingStrategy: spec.podOffloadingStrategy ?? "LocalAndRemote",
+        ...settingsOf(found.metadata.annotations, inputs),
         ...(spec.remoteNamespaceName ? { remoteNamespaceName: spec.remoteNamespaceName } : {}),
         ...(given.clusterSelector || terms.length > 0
           ? {
@@ -99,9 +101,9 @@ export const namespaceOffloading = defineResource({
       },
     };
   },
-  async update(context, { id, inputs }) {
+  async update(context, { id, inputs, oldInputs }) {
     const consumer = await openCluster(context, inputs, splitId(id).clusterId);
-    return establish(context, consumer, id, inputs);
+    return establish(context, consumer, id, inputs, oldInputs);
   },
   async delete(context, { id, inputs }) {
     const { clusterId, namespace } = splitId(id);
@@ -115,9 +117,12 @@ async function establish(
   consumer: Peer,
   id: string,
   inputs: NamespaceOffloadingInputs,
+  before: NamespaceOffloadingInputs,
 ): Promise<NamespaceOffloadingOutputs> {
   const consumerClusterId = consumer.clusterId;
-  const offloaded = await offload(context, consumer, inputs, () => context.checkpoint(id, { consumerClusterId }));
+  const offloaded = await offload(context, consumer, inputs, before, () =>
+    context.checkpoint(id, { consumerClusterId }),
+  );
   return { consumerClusterId, ...offloaded, drift: [] };
 }
 

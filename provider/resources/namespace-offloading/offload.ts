@@ -5,13 +5,15 @@ import {
   type NamespaceOffloading,
   type OffloadingPhase,
 } from "../../../agent/api/index.js";
-import { isAlreadyExists, isDeleting, NamespaceResource, type DeepPartial } from "../../../agent/runtime/index.js";
+import { isAlreadyExists, isDeleting, NamespaceResource } from "../../../agent/runtime/index.js";
+import { applyExactly } from "../../kube/apply-exactly.js";
 import { markSharedNamespace } from "../../kube/object-metadata.js";
 import type { Peer } from "../../preconditions/index.js";
 import { latestWarning, waitFor, waitUntilGone, type Progress, type Verdict } from "../../waits/index.js";
 import { explainAgent } from "../network-link/explain.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { NamespaceOffloadingInputs } from "./schema.js";
+import { annotationsOf, formerAnnotations, type Settings } from "./settings.js";
 
 export interface Offloaded {
   remoteNamespace: string;
@@ -19,15 +21,21 @@ export interface Offloaded {
   offloadingPhase: OffloadingPhase;
 }
 
-type Offloading = Pick<
-  NamespaceOffloadingInputs,
-  "namespace" | "namespaceMappingStrategy" | "remoteNamespaceName" | "podOffloadingStrategy" | "clusterSelector"
->;
+type Offloading = Settings &
+  Pick<
+    NamespaceOffloadingInputs,
+    "namespace" | "namespaceMappingStrategy" | "remoteNamespaceName" | "podOffloadingStrategy" | "clusterSelector"
+  >;
 
-export function offloadingManifest(inputs: Offloading): DeepPartial<NamespaceOffloading> {
+export function offloadingManifest(inputs: Offloading) {
   const { namespace, namespaceMappingStrategy, podOffloadingStrategy, remoteNamespaceName, clusterSelector } = inputs;
+  const annotations = annotationsOf(inputs);
   return {
-    metadata: { name: Names.namespaceOffloading, namespace },
+    metadata: {
+      name: Names.namespaceOffloading,
+      namespace,
+      ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+    },
     spec: {
       namespaceMappingStrategy,
       podOffloadingStrategy,
@@ -37,20 +45,25 @@ export function offloadingManifest(inputs: Offloading): DeepPartial<NamespaceOff
   };
 }
 
-/** Extends the namespace and waits until the providers have theirs (offloading specification, §4). `begun` is told before anything is written. */
+/**
+ * Extends the namespace and waits until the providers have theirs (offloading specification, §4).
+ *
+ * @param before the inputs that the namespace is extended by so far: for the first time, the same
+ * @param begun told before anything is written
+ */
 export async function offload(
   progress: Progress,
   consumer: Peer,
   inputs: NamespaceOffloadingInputs,
+  before: Settings,
   begun: () => void,
 ): Promise<Offloaded> {
   const { client } = consumer;
   await ensureNamespace(progress, consumer, inputs, begun);
   begun();
-  const applied = await client.apply(NamespaceOffloadingResource, offloadingManifest(inputs), {
-    fieldManager: MANAGER,
-    signal: progress.signal,
-  });
+  const options = { fieldManager: MANAGER, signal: progress.signal };
+  const former = formerAnnotations(inputs, before).map((key) => ["metadata", "annotations", key]);
+  const applied = await applyExactly(client, NamespaceOffloadingResource, offloadingManifest(inputs), options, former);
   progress.status(`namespace ${inputs.namespace}: offloading applied`);
   const { namespace } = inputs;
   const offloaded = await waitFor<NamespaceOffloading, Offloaded>(progress, {

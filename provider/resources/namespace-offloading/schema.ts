@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { clusterField, dnsLabel, objectMetadata } from "../../framework/index.js";
+import { API_SERVER_SUPPORT, isEvictionDelay } from "../../../agent/api/annotations.js";
+import { clusterField, dnsLabel, objectMetadata, textThat } from "../../framework/index.js";
 import { drift } from "../pair-properties.js";
 
 const requirement = z
@@ -34,6 +35,9 @@ const clusterSelector = z.object({
     .default([])
     .meta({ description: "Terms over the labels of virtual nodes, of which one must hold. None: all clusters." }),
 });
+
+/** Numbers are taken as text. */
+const evictionDelay = textThat(isEvictionDelay, 'neither whole seconds, from "0" to "999999999", nor "never"');
 
 export const namespaceOffloadingInputs = z.object({
   cluster: clusterField("The consumer: the cluster that has the namespace."),
@@ -71,6 +75,34 @@ export const namespaceOffloadingInputs = z.object({
     description: "Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.",
     typeName: "ClusterSelector",
   }),
+  evictionAfterDisconnect: evictionDelay.optional().meta({
+    description:
+      'Seconds, as "30", after which the namespace\'s new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod\'s own come first. Default: as of any node, 300.',
+  }),
+  evictionAfterUnschedulable: evictionDelay.optional().meta({
+    description:
+      'Seconds, as "30", after which the namespace\'s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.',
+  }),
+  deleteRemoteVolumes: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        "Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. " +
+        "It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.",
+    }),
+  apiServerSupport: z
+    .enum(API_SERVER_SUPPORT)
+    .optional()
+    .meta({
+      description:
+        "Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.",
+      typeName: "ApiServerSupport",
+      enumDescriptions: {
+        remote: "The provider's, by a service account there.",
+        disabled: "None: no tokens are lent.",
+      },
+    }),
   ...objectMetadata,
 });
 

@@ -16,6 +16,12 @@ namespace Pulumi.Liqo.Inputs
     public sealed class NamespaceOffloadingManifestArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
+        /// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+        /// </summary>
+        [Input("apiServerSupport")]
+        public Input<Pulumi.Liqo.ApiServerSupport>? ApiServerSupport { get; set; }
+
+        /// <summary>
         /// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
         /// </summary>
         [Input("clusterSelector")]
@@ -26,6 +32,24 @@ namespace Pulumi.Liqo.Inputs
         /// </summary>
         [Input("createNamespace")]
         public Input<bool>? CreateNamespace { get; set; }
+
+        /// <summary>
+        /// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        /// </summary>
+        [Input("deleteRemoteVolumes")]
+        public Input<bool>? DeleteRemoteVolumes { get; set; }
+
+        /// <summary>
+        /// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        /// </summary>
+        [Input("evictionAfterDisconnect")]
+        public Input<string>? EvictionAfterDisconnect { get; set; }
+
+        /// <summary>
+        /// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+        /// </summary>
+        [Input("evictionAfterUnschedulable")]
+        public Input<string>? EvictionAfterUnschedulable { get; set; }
 
         /// <summary>
         /// The namespace to extend.

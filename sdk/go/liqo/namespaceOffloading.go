@@ -66,6 +66,8 @@ import (
 type NamespaceOffloading struct {
 	pulumi.CustomResourceState
 
+	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+	ApiServerSupport ApiServerSupportPtrOutput `pulumi:"apiServerSupport"`
 	// The consumer: the cluster that has the namespace.
 	Cluster ClusterPtrOutput `pulumi:"cluster"`
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
@@ -74,8 +76,14 @@ type NamespaceOffloading struct {
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
 	// Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
 	CreateNamespace pulumi.BoolOutput `pulumi:"createNamespace"`
+	// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+	DeleteRemoteVolumes pulumi.BoolPtrOutput `pulumi:"deleteRemoteVolumes"`
 	// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
 	Drift pulumi.StringArrayOutput `pulumi:"drift"`
+	// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+	EvictionAfterDisconnect pulumi.StringPtrOutput `pulumi:"evictionAfterDisconnect"`
+	// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+	EvictionAfterUnschedulable pulumi.StringPtrOutput `pulumi:"evictionAfterUnschedulable"`
 	// The namespace to extend.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	// How the namespace is called on the providers. Default: DefaultName.
@@ -148,12 +156,20 @@ func (NamespaceOffloadingState) ElementType() reflect.Type {
 }
 
 type namespaceOffloadingArgs struct {
+	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+	ApiServerSupport *ApiServerSupport `pulumi:"apiServerSupport"`
 	// The consumer: the cluster that has the namespace.
 	Cluster *Cluster `pulumi:"cluster"`
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 	ClusterSelector *ClusterSelector `pulumi:"clusterSelector"`
 	// Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
 	CreateNamespace *bool `pulumi:"createNamespace"`
+	// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+	DeleteRemoteVolumes *bool `pulumi:"deleteRemoteVolumes"`
+	// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+	EvictionAfterDisconnect *string `pulumi:"evictionAfterDisconnect"`
+	// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+	EvictionAfterUnschedulable *string `pulumi:"evictionAfterUnschedulable"`
 	// The namespace to extend.
 	Namespace string `pulumi:"namespace"`
 	// How the namespace is called on the providers. Default: DefaultName.
@@ -170,12 +186,20 @@ type namespaceOffloadingArgs struct {
 
 // The set of arguments for constructing a NamespaceOffloading resource.
 type NamespaceOffloadingArgs struct {
+	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+	ApiServerSupport ApiServerSupportPtrInput
 	// The consumer: the cluster that has the namespace.
 	Cluster ClusterPtrInput
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 	ClusterSelector ClusterSelectorPtrInput
 	// Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
 	CreateNamespace pulumi.BoolPtrInput
+	// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+	DeleteRemoteVolumes pulumi.BoolPtrInput
+	// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+	EvictionAfterDisconnect pulumi.StringPtrInput
+	// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+	EvictionAfterUnschedulable pulumi.StringPtrInput
 	// The namespace to extend.
 	Namespace pulumi.StringInput
 	// How the namespace is called on the providers. Default: DefaultName.
@@ -277,6 +301,11 @@ func (o NamespaceOffloadingOutput) ToNamespaceOffloadingOutputWithContext(ctx co
 	return o
 }
 
+// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+func (o NamespaceOffloadingOutput) ApiServerSupport() ApiServerSupportPtrOutput {
+	return o.ApplyT(func(v *NamespaceOffloading) ApiServerSupportPtrOutput { return v.ApiServerSupport }).(ApiServerSupportPtrOutput)
+}
+
 // The consumer: the cluster that has the namespace.
 func (o NamespaceOffloadingOutput) Cluster() ClusterPtrOutput {
 	return o.ApplyT(func(v *NamespaceOffloading) ClusterPtrOutput { return v.Cluster }).(ClusterPtrOutput)
@@ -297,9 +326,24 @@ func (o NamespaceOffloadingOutput) CreateNamespace() pulumi.BoolOutput {
 	return o.ApplyT(func(v *NamespaceOffloading) pulumi.BoolOutput { return v.CreateNamespace }).(pulumi.BoolOutput)
 }
 
+// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+func (o NamespaceOffloadingOutput) DeleteRemoteVolumes() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v *NamespaceOffloading) pulumi.BoolPtrOutput { return v.DeleteRemoteVolumes }).(pulumi.BoolPtrOutput)
+}
+
 // What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
 func (o NamespaceOffloadingOutput) Drift() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *NamespaceOffloading) pulumi.StringArrayOutput { return v.Drift }).(pulumi.StringArrayOutput)
+}
+
+// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+func (o NamespaceOffloadingOutput) EvictionAfterDisconnect() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *NamespaceOffloading) pulumi.StringPtrOutput { return v.EvictionAfterDisconnect }).(pulumi.StringPtrOutput)
+}
+
+// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+func (o NamespaceOffloadingOutput) EvictionAfterUnschedulable() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *NamespaceOffloading) pulumi.StringPtrOutput { return v.EvictionAfterUnschedulable }).(pulumi.StringPtrOutput)
 }
 
 // The namespace to extend.

@@ -10,6 +10,173 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
+type ApiServerSupport string
+
+const (
+	// The provider's, by a service account there.
+	ApiServerSupportRemote = ApiServerSupport("remote")
+	// None: no tokens are lent.
+	ApiServerSupportDisabled = ApiServerSupport("disabled")
+)
+
+func (ApiServerSupport) ElementType() reflect.Type {
+	return reflect.TypeOf((*ApiServerSupport)(nil)).Elem()
+}
+
+func (e ApiServerSupport) ToApiServerSupportOutput() ApiServerSupportOutput {
+	return pulumi.ToOutput(e).(ApiServerSupportOutput)
+}
+
+func (e ApiServerSupport) ToApiServerSupportOutputWithContext(ctx context.Context) ApiServerSupportOutput {
+	return pulumi.ToOutputWithContext(ctx, e).(ApiServerSupportOutput)
+}
+
+func (e ApiServerSupport) ToApiServerSupportPtrOutput() ApiServerSupportPtrOutput {
+	return e.ToApiServerSupportPtrOutputWithContext(context.Background())
+}
+
+func (e ApiServerSupport) ToApiServerSupportPtrOutputWithContext(ctx context.Context) ApiServerSupportPtrOutput {
+	return ApiServerSupport(e).ToApiServerSupportOutputWithContext(ctx).ToApiServerSupportPtrOutputWithContext(ctx)
+}
+
+func (e ApiServerSupport) ToStringOutput() pulumi.StringOutput {
+	return pulumi.ToOutput(pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e ApiServerSupport) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return pulumi.ToOutputWithContext(ctx, pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e ApiServerSupport) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringPtrOutputWithContext(context.Background())
+}
+
+func (e ApiServerSupport) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringOutputWithContext(ctx).ToStringPtrOutputWithContext(ctx)
+}
+
+type ApiServerSupportOutput struct{ *pulumi.OutputState }
+
+func (ApiServerSupportOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*ApiServerSupport)(nil)).Elem()
+}
+
+func (o ApiServerSupportOutput) ToApiServerSupportOutput() ApiServerSupportOutput {
+	return o
+}
+
+func (o ApiServerSupportOutput) ToApiServerSupportOutputWithContext(ctx context.Context) ApiServerSupportOutput {
+	return o
+}
+
+func (o ApiServerSupportOutput) ToApiServerSupportPtrOutput() ApiServerSupportPtrOutput {
+	return o.ToApiServerSupportPtrOutputWithContext(context.Background())
+}
+
+func (o ApiServerSupportOutput) ToApiServerSupportPtrOutputWithContext(ctx context.Context) ApiServerSupportPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v ApiServerSupport) *ApiServerSupport {
+		return &v
+	}).(ApiServerSupportPtrOutput)
+}
+
+func (o ApiServerSupportOutput) ToStringOutput() pulumi.StringOutput {
+	return o.ToStringOutputWithContext(context.Background())
+}
+
+func (o ApiServerSupportOutput) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e ApiServerSupport) string {
+		return string(e)
+	}).(pulumi.StringOutput)
+}
+
+func (o ApiServerSupportOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o ApiServerSupportOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e ApiServerSupport) *string {
+		v := string(e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+type ApiServerSupportPtrOutput struct{ *pulumi.OutputState }
+
+func (ApiServerSupportPtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**ApiServerSupport)(nil)).Elem()
+}
+
+func (o ApiServerSupportPtrOutput) ToApiServerSupportPtrOutput() ApiServerSupportPtrOutput {
+	return o
+}
+
+func (o ApiServerSupportPtrOutput) ToApiServerSupportPtrOutputWithContext(ctx context.Context) ApiServerSupportPtrOutput {
+	return o
+}
+
+func (o ApiServerSupportPtrOutput) Elem() ApiServerSupportOutput {
+	return o.ApplyT(func(v *ApiServerSupport) ApiServerSupport {
+		if v != nil {
+			return *v
+		}
+		var ret ApiServerSupport
+		return ret
+	}).(ApiServerSupportOutput)
+}
+
+func (o ApiServerSupportPtrOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o ApiServerSupportPtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e *ApiServerSupport) *string {
+		if e == nil {
+			return nil
+		}
+		v := string(*e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+// ApiServerSupportInput is an input type that accepts values of the ApiServerSupport enum
+// A concrete instance of `ApiServerSupportInput` can be one of the following:
+//
+//	ApiServerSupportRemote
+//	ApiServerSupportDisabled
+type ApiServerSupportInput interface {
+	pulumi.Input
+
+	ToApiServerSupportOutput() ApiServerSupportOutput
+	ToApiServerSupportOutputWithContext(context.Context) ApiServerSupportOutput
+}
+
+var apiServerSupportPtrType = reflect.TypeOf((**ApiServerSupport)(nil)).Elem()
+
+type ApiServerSupportPtrInput interface {
+	pulumi.Input
+
+	ToApiServerSupportPtrOutput() ApiServerSupportPtrOutput
+	ToApiServerSupportPtrOutputWithContext(context.Context) ApiServerSupportPtrOutput
+}
+
+type apiServerSupportPtr string
+
+func ApiServerSupportPtr(v string) ApiServerSupportPtrInput {
+	return (*apiServerSupportPtr)(&v)
+}
+
+func (*apiServerSupportPtr) ElementType() reflect.Type {
+	return apiServerSupportPtrType
+}
+
+func (in *apiServerSupportPtr) ToApiServerSupportPtrOutput() ApiServerSupportPtrOutput {
+	return pulumi.ToOutput(in).(ApiServerSupportPtrOutput)
+}
+
+func (in *apiServerSupportPtr) ToApiServerSupportPtrOutputWithContext(ctx context.Context) ApiServerSupportPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, in).(ApiServerSupportPtrOutput)
+}
+
 type GatewayRole string
 
 const (
@@ -1915,6 +2082,8 @@ func (in *tenantConditionPtr) ToTenantConditionPtrOutputWithContext(ctx context.
 }
 
 func init() {
+	pulumi.RegisterInputType(reflect.TypeOf((*ApiServerSupportInput)(nil)).Elem(), ApiServerSupport("remote"))
+	pulumi.RegisterInputType(reflect.TypeOf((*ApiServerSupportPtrInput)(nil)).Elem(), ApiServerSupport("remote"))
 	pulumi.RegisterInputType(reflect.TypeOf((*GatewayServerLocationInput)(nil)).Elem(), GatewayServerLocation("Provider"))
 	pulumi.RegisterInputType(reflect.TypeOf((*GatewayServerLocationPtrInput)(nil)).Elem(), GatewayServerLocation("Provider"))
 	pulumi.RegisterInputType(reflect.TypeOf((*GatewayServiceTypeInput)(nil)).Elem(), GatewayServiceType("LoadBalancer"))
@@ -1933,6 +2102,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintEffectPtrInput)(nil)).Elem(), TaintEffect("NoSchedule"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TenantConditionInput)(nil)).Elem(), TenantCondition("Active"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TenantConditionPtrInput)(nil)).Elem(), TenantCondition("Active"))
+	pulumi.RegisterOutputType(ApiServerSupportOutput{})
+	pulumi.RegisterOutputType(ApiServerSupportPtrOutput{})
 	pulumi.RegisterOutputType(GatewayRoleOutput{})
 	pulumi.RegisterOutputType(GatewayRolePtrOutput{})
 	pulumi.RegisterOutputType(GatewayServerLocationOutput{})

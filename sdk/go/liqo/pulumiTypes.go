@@ -3548,10 +3548,18 @@ func (o ManifestNamesPtrOutput) Tenant() pulumi.StringPtrOutput {
 
 // A namespace extended over virtual nodes.
 type NamespaceOffloadingManifest struct {
+	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+	ApiServerSupport *ApiServerSupport `pulumi:"apiServerSupport"`
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 	ClusterSelector *ClusterSelector `pulumi:"clusterSelector"`
 	// Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
 	CreateNamespace *bool `pulumi:"createNamespace"`
+	// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+	DeleteRemoteVolumes *bool `pulumi:"deleteRemoteVolumes"`
+	// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+	EvictionAfterDisconnect *string `pulumi:"evictionAfterDisconnect"`
+	// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+	EvictionAfterUnschedulable *string `pulumi:"evictionAfterUnschedulable"`
 	// The namespace to extend.
 	Namespace string `pulumi:"namespace"`
 	// How the namespace is called on the providers. Default: DefaultName.
@@ -3600,10 +3608,18 @@ type NamespaceOffloadingManifestInput interface {
 
 // A namespace extended over virtual nodes.
 type NamespaceOffloadingManifestArgs struct {
+	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+	ApiServerSupport ApiServerSupportPtrInput `pulumi:"apiServerSupport"`
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 	ClusterSelector ClusterSelectorPtrInput `pulumi:"clusterSelector"`
 	// Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
 	CreateNamespace pulumi.BoolPtrInput `pulumi:"createNamespace"`
+	// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+	DeleteRemoteVolumes pulumi.BoolPtrInput `pulumi:"deleteRemoteVolumes"`
+	// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+	EvictionAfterDisconnect pulumi.StringPtrInput `pulumi:"evictionAfterDisconnect"`
+	// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+	EvictionAfterUnschedulable pulumi.StringPtrInput `pulumi:"evictionAfterUnschedulable"`
 	// The namespace to extend.
 	Namespace pulumi.StringInput `pulumi:"namespace"`
 	// How the namespace is called on the providers. Default: DefaultName.
@@ -3687,6 +3703,11 @@ func (o NamespaceOffloadingManifestOutput) ToNamespaceOffloadingManifestOutputWi
 	return o
 }
 
+// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+func (o NamespaceOffloadingManifestOutput) ApiServerSupport() ApiServerSupportPtrOutput {
+	return o.ApplyT(func(v NamespaceOffloadingManifest) *ApiServerSupport { return v.ApiServerSupport }).(ApiServerSupportPtrOutput)
+}
+
 // Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 func (o NamespaceOffloadingManifestOutput) ClusterSelector() ClusterSelectorPtrOutput {
 	return o.ApplyT(func(v NamespaceOffloadingManifest) *ClusterSelector { return v.ClusterSelector }).(ClusterSelectorPtrOutput)
@@ -3695,6 +3716,21 @@ func (o NamespaceOffloadingManifestOutput) ClusterSelector() ClusterSelectorPtrO
 // Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
 func (o NamespaceOffloadingManifestOutput) CreateNamespace() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v NamespaceOffloadingManifest) *bool { return v.CreateNamespace }).(pulumi.BoolPtrOutput)
+}
+
+// Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+func (o NamespaceOffloadingManifestOutput) DeleteRemoteVolumes() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v NamespaceOffloadingManifest) *bool { return v.DeleteRemoteVolumes }).(pulumi.BoolPtrOutput)
+}
+
+// Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+func (o NamespaceOffloadingManifestOutput) EvictionAfterDisconnect() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v NamespaceOffloadingManifest) *string { return v.EvictionAfterDisconnect }).(pulumi.StringPtrOutput)
+}
+
+// Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+func (o NamespaceOffloadingManifestOutput) EvictionAfterUnschedulable() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v NamespaceOffloadingManifest) *string { return v.EvictionAfterUnschedulable }).(pulumi.StringPtrOutput)
 }
 
 // The namespace to extend.

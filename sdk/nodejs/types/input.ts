@@ -875,6 +875,10 @@ export interface ManifestNamesArgs {
  */
 export interface NamespaceOffloadingManifest {
     /**
+     * Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+     */
+    apiServerSupport?: enums.ApiServerSupport;
+    /**
      * Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
      */
     clusterSelector?: inputs.ClusterSelector;
@@ -882,6 +886,18 @@ export interface NamespaceOffloadingManifest {
      * Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
      */
     createNamespace?: boolean;
+    /**
+     * Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     */
+    deleteRemoteVolumes?: boolean;
+    /**
+     * Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+     */
+    evictionAfterDisconnect?: string;
+    /**
+     * Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+     */
+    evictionAfterUnschedulable?: string;
     /**
      * The namespace to extend.
      */
@@ -924,6 +940,10 @@ export function namespaceOffloadingManifestProvideDefaults(val: NamespaceOffload
  */
 export interface NamespaceOffloadingManifestArgs {
     /**
+     * Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+     */
+    apiServerSupport?: pulumi.Input<enums.ApiServerSupport>;
+    /**
      * Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
      */
     clusterSelector?: pulumi.Input<inputs.ClusterSelectorArgs>;
@@ -931,6 +951,18 @@ export interface NamespaceOffloadingManifestArgs {
      * Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
      */
     createNamespace?: pulumi.Input<boolean>;
+    /**
+     * Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     */
+    deleteRemoteVolumes?: pulumi.Input<boolean>;
+    /**
+     * Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+     */
+    evictionAfterDisconnect?: pulumi.Input<string>;
+    /**
+     * Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+     */
+    evictionAfterUnschedulable?: pulumi.Input<string>;
     /**
      * The namespace to extend.
      */

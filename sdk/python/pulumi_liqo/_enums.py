@@ -7,6 +7,7 @@ import pulumi
 from enum import Enum
 
 __all__ = [
+    'ApiServerSupport',
     'GatewayRole',
     'GatewayServerLocation',
     'GatewayServiceType',
@@ -21,6 +22,18 @@ __all__ = [
     'TaintEffect',
     'TenantCondition',
 ]
+
+
+@pulumi.type_token("liqo:index:ApiServerSupport")
+class ApiServerSupport(_builtins.str, Enum):
+    REMOTE = "remote"
+    """
+    The provider's, by a service account there.
+    """
+    DISABLED = "disabled"
+    """
+    None: no tokens are lent.
+    """
 
 
 @pulumi.type_token("liqo:index:GatewayRole")

@@ -2239,6 +2239,10 @@ if not MYPY:
         """
         The namespace to extend.
         """
+        api_server_support: NotRequired['ApiServerSupport']
+        """
+        Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+        """
         cluster_selector: NotRequired['ClusterSelectorDict']
         """
         Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
@@ -2246,6 +2250,18 @@ if not MYPY:
         create_namespace: NotRequired[_builtins.bool]
         """
         Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
+        """
+        delete_remote_volumes: NotRequired[_builtins.bool]
+        """
+        Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        """
+        eviction_after_disconnect: NotRequired[_builtins.str]
+        """
+        Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        """
+        eviction_after_unschedulable: NotRequired[_builtins.str]
+        """
+        Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
         """
         namespace_mapping_strategy: NotRequired['NamespaceMappingStrategy']
         """
@@ -2274,8 +2290,12 @@ elif False:
 class NamespaceOffloadingManifest:
     def __init__(__self__, *,
                  namespace: _builtins.str,
+                 api_server_support: Optional['ApiServerSupport'] = None,
                  cluster_selector: Optional['ClusterSelector'] = None,
                  create_namespace: Optional[_builtins.bool] = None,
+                 delete_remote_volumes: Optional[_builtins.bool] = None,
+                 eviction_after_disconnect: Optional[_builtins.str] = None,
+                 eviction_after_unschedulable: Optional[_builtins.str] = None,
                  namespace_mapping_strategy: Optional['NamespaceMappingStrategy'] = None,
                  object_annotations: Optional[Mapping[str, _builtins.str]] = None,
                  object_labels: Optional[Mapping[str, _builtins.str]] = None,
@@ -2284,8 +2304,12 @@ class NamespaceOffloadingManifest:
         """
         A namespace extended over virtual nodes.
         :param _builtins.str namespace: The namespace to extend.
+        :param 'ApiServerSupport' api_server_support: Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
         :param 'ClusterSelector' cluster_selector: Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
         :param _builtins.bool create_namespace: Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
+        :param _builtins.bool delete_remote_volumes: Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        :param _builtins.str eviction_after_disconnect: Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        :param _builtins.str eviction_after_unschedulable: Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
         :param 'NamespaceMappingStrategy' namespace_mapping_strategy: How the namespace is called on the providers. Default: DefaultName.
         :param Mapping[str, _builtins.str] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param Mapping[str, _builtins.str] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -2293,12 +2317,20 @@ class NamespaceOffloadingManifest:
         :param _builtins.str remote_namespace_name: The name on the providers, for SelectedName.
         """
         pulumi.set(__self__, "namespace", namespace)
+        if api_server_support is not None:
+            pulumi.set(__self__, "api_server_support", api_server_support)
         if cluster_selector is not None:
             pulumi.set(__self__, "cluster_selector", cluster_selector)
         if create_namespace is None:
             create_namespace = False
         if create_namespace is not None:
             pulumi.set(__self__, "create_namespace", create_namespace)
+        if delete_remote_volumes is not None:
+            pulumi.set(__self__, "delete_remote_volumes", delete_remote_volumes)
+        if eviction_after_disconnect is not None:
+            pulumi.set(__self__, "eviction_after_disconnect", eviction_after_disconnect)
+        if eviction_after_unschedulable is not None:
+            pulumi.set(__self__, "eviction_after_unschedulable", eviction_after_unschedulable)
         if namespace_mapping_strategy is None:
             namespace_mapping_strategy = 'DefaultName'
         if namespace_mapping_strategy is not None:
@@ -2327,6 +2359,18 @@ class NamespaceOffloadingManifest:
         pulumi.set(self, "namespace", value)
 
     @_builtins.property
+    @pulumi.getter(name="apiServerSupport")
+    def api_server_support(self) -> Optional['ApiServerSupport']:
+        """
+        Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+        """
+        return pulumi.get(self, "api_server_support")
+
+    @api_server_support.setter
+    def api_server_support(self, value: Optional['ApiServerSupport']):
+        pulumi.set(self, "api_server_support", value)
+
+    @_builtins.property
     @pulumi.getter(name="clusterSelector")
     def cluster_selector(self) -> Optional['ClusterSelector']:
         """
@@ -2349,6 +2393,42 @@ class NamespaceOffloadingManifest:
     @create_namespace.setter
     def create_namespace(self, value: Optional[_builtins.bool]):
         pulumi.set(self, "create_namespace", value)
+
+    @_builtins.property
+    @pulumi.getter(name="deleteRemoteVolumes")
+    def delete_remote_volumes(self) -> Optional[_builtins.bool]:
+        """
+        Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        """
+        return pulumi.get(self, "delete_remote_volumes")
+
+    @delete_remote_volumes.setter
+    def delete_remote_volumes(self, value: Optional[_builtins.bool]):
+        pulumi.set(self, "delete_remote_volumes", value)
+
+    @_builtins.property
+    @pulumi.getter(name="evictionAfterDisconnect")
+    def eviction_after_disconnect(self) -> Optional[_builtins.str]:
+        """
+        Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        """
+        return pulumi.get(self, "eviction_after_disconnect")
+
+    @eviction_after_disconnect.setter
+    def eviction_after_disconnect(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "eviction_after_disconnect", value)
+
+    @_builtins.property
+    @pulumi.getter(name="evictionAfterUnschedulable")
+    def eviction_after_unschedulable(self) -> Optional[_builtins.str]:
+        """
+        Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+        """
+        return pulumi.get(self, "eviction_after_unschedulable")
+
+    @eviction_after_unschedulable.setter
+    def eviction_after_unschedulable(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "eviction_after_unschedulable", value)
 
     @_builtins.property
     @pulumi.getter(name="namespaceMappingStrategy")

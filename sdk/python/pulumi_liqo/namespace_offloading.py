@@ -23,9 +23,13 @@ __all__ = ['NamespaceOffloadingArgs', 'NamespaceOffloading']
 class NamespaceOffloadingArgs:
     def __init__(__self__, *,
                  namespace: pulumi.Input[_builtins.str],
+                 api_server_support: Optional[pulumi.Input['ApiServerSupport']] = None,
                  cluster: Optional[pulumi.Input['ClusterArgs']] = None,
                  cluster_selector: Optional[pulumi.Input['ClusterSelectorArgs']] = None,
                  create_namespace: Optional[pulumi.Input[_builtins.bool]] = None,
+                 delete_remote_volumes: Optional[pulumi.Input[_builtins.bool]] = None,
+                 eviction_after_disconnect: Optional[pulumi.Input[_builtins.str]] = None,
+                 eviction_after_unschedulable: Optional[pulumi.Input[_builtins.str]] = None,
                  namespace_mapping_strategy: Optional[pulumi.Input['NamespaceMappingStrategy']] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -34,9 +38,13 @@ class NamespaceOffloadingArgs:
         """
         The set of arguments for constructing a NamespaceOffloading resource.
         :param pulumi.Input[_builtins.str] namespace: The namespace to extend.
+        :param pulumi.Input['ApiServerSupport'] api_server_support: Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
         :param pulumi.Input['ClusterArgs'] cluster: The consumer: the cluster that has the namespace.
         :param pulumi.Input['ClusterSelectorArgs'] cluster_selector: Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
         :param pulumi.Input[_builtins.bool] create_namespace: Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
+        :param pulumi.Input[_builtins.bool] delete_remote_volumes: Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        :param pulumi.Input[_builtins.str] eviction_after_disconnect: Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        :param pulumi.Input[_builtins.str] eviction_after_unschedulable: Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
         :param pulumi.Input['NamespaceMappingStrategy'] namespace_mapping_strategy: How the namespace is called on the providers. Default: DefaultName.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -44,6 +52,8 @@ class NamespaceOffloadingArgs:
         :param pulumi.Input[_builtins.str] remote_namespace_name: The name on the providers, for SelectedName.
         """
         pulumi.set(__self__, "namespace", namespace)
+        if api_server_support is not None:
+            pulumi.set(__self__, "api_server_support", api_server_support)
         if cluster is not None:
             pulumi.set(__self__, "cluster", cluster)
         if cluster_selector is not None:
@@ -52,6 +62,12 @@ class NamespaceOffloadingArgs:
             create_namespace = False
         if create_namespace is not None:
             pulumi.set(__self__, "create_namespace", create_namespace)
+        if delete_remote_volumes is not None:
+            pulumi.set(__self__, "delete_remote_volumes", delete_remote_volumes)
+        if eviction_after_disconnect is not None:
+            pulumi.set(__self__, "eviction_after_disconnect", eviction_after_disconnect)
+        if eviction_after_unschedulable is not None:
+            pulumi.set(__self__, "eviction_after_unschedulable", eviction_after_unschedulable)
         if namespace_mapping_strategy is None:
             namespace_mapping_strategy = 'DefaultName'
         if namespace_mapping_strategy is not None:
@@ -78,6 +94,18 @@ class NamespaceOffloadingArgs:
     @namespace.setter
     def namespace(self, value: pulumi.Input[_builtins.str]):
         pulumi.set(self, "namespace", value)
+
+    @_builtins.property
+    @pulumi.getter(name="apiServerSupport")
+    def api_server_support(self) -> Optional[pulumi.Input['ApiServerSupport']]:
+        """
+        Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+        """
+        return pulumi.get(self, "api_server_support")
+
+    @api_server_support.setter
+    def api_server_support(self, value: Optional[pulumi.Input['ApiServerSupport']]):
+        pulumi.set(self, "api_server_support", value)
 
     @_builtins.property
     @pulumi.getter
@@ -114,6 +142,42 @@ class NamespaceOffloadingArgs:
     @create_namespace.setter
     def create_namespace(self, value: Optional[pulumi.Input[_builtins.bool]]):
         pulumi.set(self, "create_namespace", value)
+
+    @_builtins.property
+    @pulumi.getter(name="deleteRemoteVolumes")
+    def delete_remote_volumes(self) -> Optional[pulumi.Input[_builtins.bool]]:
+        """
+        Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        """
+        return pulumi.get(self, "delete_remote_volumes")
+
+    @delete_remote_volumes.setter
+    def delete_remote_volumes(self, value: Optional[pulumi.Input[_builtins.bool]]):
+        pulumi.set(self, "delete_remote_volumes", value)
+
+    @_builtins.property
+    @pulumi.getter(name="evictionAfterDisconnect")
+    def eviction_after_disconnect(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        """
+        return pulumi.get(self, "eviction_after_disconnect")
+
+    @eviction_after_disconnect.setter
+    def eviction_after_disconnect(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "eviction_after_disconnect", value)
+
+    @_builtins.property
+    @pulumi.getter(name="evictionAfterUnschedulable")
+    def eviction_after_unschedulable(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+        """
+        return pulumi.get(self, "eviction_after_unschedulable")
+
+    @eviction_after_unschedulable.setter
+    def eviction_after_unschedulable(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "eviction_after_unschedulable", value)
 
     @_builtins.property
     @pulumi.getter(name="namespaceMappingStrategy")
@@ -182,9 +246,13 @@ class NamespaceOffloading(pulumi.CustomResource):
     def __init__(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 api_server_support: Optional[pulumi.Input['ApiServerSupport']] = None,
                  cluster: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  cluster_selector: Optional[pulumi.Input[Union['ClusterSelectorArgs', 'ClusterSelectorArgsDict']]] = None,
                  create_namespace: Optional[pulumi.Input[_builtins.bool]] = None,
+                 delete_remote_volumes: Optional[pulumi.Input[_builtins.bool]] = None,
+                 eviction_after_disconnect: Optional[pulumi.Input[_builtins.str]] = None,
+                 eviction_after_unschedulable: Optional[pulumi.Input[_builtins.str]] = None,
                  namespace: Optional[pulumi.Input[_builtins.str]] = None,
                  namespace_mapping_strategy: Optional[pulumi.Input['NamespaceMappingStrategy']] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -227,9 +295,13 @@ class NamespaceOffloading(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
+        :param pulumi.Input['ApiServerSupport'] api_server_support: Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that has the namespace.
         :param pulumi.Input[Union['ClusterSelectorArgs', 'ClusterSelectorArgsDict']] cluster_selector: Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
         :param pulumi.Input[_builtins.bool] create_namespace: Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
+        :param pulumi.Input[_builtins.bool] delete_remote_volumes: Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        :param pulumi.Input[_builtins.str] eviction_after_disconnect: Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        :param pulumi.Input[_builtins.str] eviction_after_unschedulable: Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
         :param pulumi.Input[_builtins.str] namespace: The namespace to extend.
         :param pulumi.Input['NamespaceMappingStrategy'] namespace_mapping_strategy: How the namespace is called on the providers. Default: DefaultName.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -291,9 +363,13 @@ class NamespaceOffloading(pulumi.CustomResource):
     def _internal_init(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 api_server_support: Optional[pulumi.Input['ApiServerSupport']] = None,
                  cluster: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  cluster_selector: Optional[pulumi.Input[Union['ClusterSelectorArgs', 'ClusterSelectorArgsDict']]] = None,
                  create_namespace: Optional[pulumi.Input[_builtins.bool]] = None,
+                 delete_remote_volumes: Optional[pulumi.Input[_builtins.bool]] = None,
+                 eviction_after_disconnect: Optional[pulumi.Input[_builtins.str]] = None,
+                 eviction_after_unschedulable: Optional[pulumi.Input[_builtins.str]] = None,
                  namespace: Optional[pulumi.Input[_builtins.str]] = None,
                  namespace_mapping_strategy: Optional[pulumi.Input['NamespaceMappingStrategy']] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -309,11 +385,15 @@ class NamespaceOffloading(pulumi.CustomResource):
                 raise TypeError('__props__ is only valid when passed in combination with a valid opts.id to get an existing resource')
             __props__ = NamespaceOffloadingArgs.__new__(NamespaceOffloadingArgs)
 
+            __props__.__dict__["api_server_support"] = api_server_support
             __props__.__dict__["cluster"] = cluster
             __props__.__dict__["cluster_selector"] = cluster_selector
             if create_namespace is None:
                 create_namespace = False
             __props__.__dict__["create_namespace"] = create_namespace
+            __props__.__dict__["delete_remote_volumes"] = delete_remote_volumes
+            __props__.__dict__["eviction_after_disconnect"] = eviction_after_disconnect
+            __props__.__dict__["eviction_after_unschedulable"] = eviction_after_unschedulable
             if namespace is None and not opts.urn:
                 raise TypeError("Missing required property 'namespace'")
             __props__.__dict__["namespace"] = namespace
@@ -353,11 +433,15 @@ class NamespaceOffloading(pulumi.CustomResource):
 
         __props__ = NamespaceOffloadingArgs.__new__(NamespaceOffloadingArgs)
 
+        __props__.__dict__["api_server_support"] = None
         __props__.__dict__["cluster"] = None
         __props__.__dict__["cluster_selector"] = None
         __props__.__dict__["consumer_cluster_id"] = None
         __props__.__dict__["create_namespace"] = None
+        __props__.__dict__["delete_remote_volumes"] = None
         __props__.__dict__["drift"] = None
+        __props__.__dict__["eviction_after_disconnect"] = None
+        __props__.__dict__["eviction_after_unschedulable"] = None
         __props__.__dict__["namespace"] = None
         __props__.__dict__["namespace_mapping_strategy"] = None
         __props__.__dict__["object_annotations"] = None
@@ -368,6 +452,14 @@ class NamespaceOffloading(pulumi.CustomResource):
         __props__.__dict__["remote_namespace"] = None
         __props__.__dict__["remote_namespace_name"] = None
         return NamespaceOffloading(resource_name, opts=opts, __props__=__props__)
+
+    @_builtins.property
+    @pulumi.getter(name="apiServerSupport")
+    def api_server_support(self) -> pulumi.Output[Optional['ApiServerSupport']]:
+        """
+        Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
+        """
+        return pulumi.get(self, "api_server_support")
 
     @_builtins.property
     @pulumi.getter
@@ -402,12 +494,36 @@ class NamespaceOffloading(pulumi.CustomResource):
         return pulumi.get(self, "create_namespace")
 
     @_builtins.property
+    @pulumi.getter(name="deleteRemoteVolumes")
+    def delete_remote_volumes(self) -> pulumi.Output[Optional[_builtins.bool]]:
+        """
+        Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+        """
+        return pulumi.get(self, "delete_remote_volumes")
+
+    @_builtins.property
     @pulumi.getter
     def drift(self) -> pulumi.Output[Sequence[_builtins.str]]:
         """
         What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
         """
         return pulumi.get(self, "drift")
+
+    @_builtins.property
+    @pulumi.getter(name="evictionAfterDisconnect")
+    def eviction_after_disconnect(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        Seconds, as "30", after which the namespace's new pods are made anew elsewhere when their provider is out of reach, or "never". Tolerations of a pod's own come first. Default: as of any node, 300.
+        """
+        return pulumi.get(self, "eviction_after_disconnect")
+
+    @_builtins.property
+    @pulumi.getter(name="evictionAfterUnschedulable")
+    def eviction_after_unschedulable(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        Seconds, as "30", after which the namespace's pods are evicted that their provider has no room for or refuses, so that their controllers make others, or "never". Default: never.
+        """
+        return pulumi.get(self, "eviction_after_unschedulable")
 
     @_builtins.property
     @pulumi.getter

@@ -2,12 +2,15 @@ import { expect } from "chai";
 import {
   Annotations,
   GatewayServerResource,
+  Names,
+  NamespaceOffloadingResource,
   ResourceSliceResource,
   TenantResource,
   VirtualNodeResource,
 } from "../../../agent/api/index.js";
-import type { KubeObject, ResourceType } from "../../../agent/runtime/index.js";
+import { isDeleting, NamespaceResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
 import { valueAt, type PropertyPath } from "../../../provider/framework/property-path.js";
+import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 import { startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
@@ -124,6 +127,84 @@ describe("what others add to objects of a program", function () {
       expect(await plugin.diff(after!, PROGRAM[type] ?? {})).to.deep.equal({});
     });
   }
+
+  describe("to the annotations of a NamespaceOffloading", () => {
+    const disconnected = Annotations.evictionAfterDisconnect;
+    const unschedulable = Annotations.evictionAfterUnschedulable;
+    const agreement = Annotations.deleteRemoteVolumes;
+    const access = Annotations.apiServerSupport;
+    const namespaced = { cluster: CLUSTERS.consumer, namespace: "shop" };
+    const named = { evictionAfterDisconnect: "30", deleteRemoteVolumes: true };
+    const id = { name: Names.namespaceOffloading, namespace: "shop" };
+    const annotations = async () => (await one(NamespaceOffloadingResource, "consumer")).metadata?.annotations ?? {};
+    const annotate = (more: Record<string, string | null>) =>
+      patch(NamespaceOffloadingResource, "consumer", { metadata: { annotations: more } });
+    const change = async (inputs: Inputs): Promise<Kept> =>
+      keep(await plugin.update(kept("NamespaceOffloading"), { ...namespaced, ...inputs }));
+    const refreshed = async (): Promise<Kept> => {
+      await simulated.rest();
+      const found = await plugin.refresh(kept("NamespaceOffloading"));
+      return keep(found!);
+    };
+
+    it("stays, and is no drift, where no input names it", async () => {
+      await simulated.servers.consumer.client.create(NamespaceResource, { metadata: { name: "shop" } });
+      keep(await plugin.create("NamespaceOffloading", namespaced));
+      await annotate({ [disconnected]: "60", [agreement]: "true", [access]: "remote" });
+      const found = await refreshed();
+      expect(found.state["drift"]).to.deep.equal([]);
+      expect(await plugin.diff(found, namespaced)).to.deep.equal({});
+      await change({ evictionAfterUnschedulable: "10" });
+      expect(await annotations()).to.deep.equal({
+        [disconnected]: "60",
+        [unschedulable]: "10",
+        [agreement]: "true",
+        [access]: "remote",
+      });
+      await change({});
+      expect(await annotations()).to.deep.equal({ [disconnected]: "60", [agreement]: "true", [access]: "remote" });
+    });
+
+    it("gives way to an input that names it, and goes when that is left out again", async () => {
+      await change(named);
+      expect(await annotations()).to.deep.equal({ [disconnected]: "30", [agreement]: "true", [access]: "remote" });
+      await annotate({ [disconnected]: "90", [agreement]: null });
+      const found = await refreshed();
+      expect(found.inputs).to.include({ evictionAfterDisconnect: "90", deleteRemoteVolumes: false });
+      expect(await plugin.diff(found, { ...namespaced, ...named })).to.have.all.keys(Object.keys(named));
+      await change(named);
+      expect(await annotations()).to.deep.equal({ [disconnected]: "30", [agreement]: "true", [access]: "remote" });
+      await change({});
+      expect(await annotations()).to.deep.equal({ [access]: "remote" });
+    });
+
+    it("is imported, and goes when the program leaves it out, though others have put it there", async () => {
+      await annotate({ [disconnected]: "never", [agreement]: "false" });
+      const imported = await plugin.import("NamespaceOffloading", `${kept("NamespaceOffloading").id}@consumer`);
+      const told = { evictionAfterDisconnect: "never", apiServerSupport: "remote" };
+      expect(imported?.inputs).to.include(told).and.to.not.have.property("deleteRemoteVolumes");
+      expect(await plugin.diff(imported!, { ...namespaced, ...told })).to.deep.equal({});
+      keep(imported!);
+      await change({ apiServerSupport: "remote" });
+      expect(await annotations()).to.deep.equal({ [agreement]: "false", [access]: "remote" });
+    });
+
+    it("is still there when the deletion comes, which the agreement is for", async () => {
+      const { client } = simulated.servers.consumer;
+      await change({ deleteRemoteVolumes: true });
+      await client.mergePatch(NamespaceOffloadingResource, id, {
+        metadata: { finalizers: ["held.example/by-a-test"] },
+      });
+      const ended = plugin.delete(kept("NamespaceOffloading"));
+      const ending = await until("the deletion", 20_000, async () => {
+        const now = await client.get(NamespaceOffloadingResource, id);
+        return now && isDeleting(now) ? now : undefined;
+      });
+      expect(ending.metadata.annotations).to.include({ [agreement]: "true" });
+      await client.mergePatch(NamespaceOffloadingResource, id, { metadata: { finalizers: null } });
+      await ended;
+    });
+  });
 
   describe("to a consumer's condition", () => {
     const condition = async () => valueAt(await one(TenantResource, "provider"), ["spec", "tenantCondition"]);

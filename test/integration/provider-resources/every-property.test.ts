@@ -69,6 +69,12 @@ const onNode = (patch: object, shows: "itself" | RegExp) => ({
   patch: { spec: patch },
   shows,
 });
+const annotated = (key: string, word: string | null) => ({
+  side: "consumer" as const,
+  type: NamespaceOffloadingResource,
+  patch: { metadata: { annotations: { [key]: word } } },
+  shows: "itself" as const,
+});
 const onOffloading = (patch: object, shows: "itself" | RegExp) => ({
   side: "consumer" as const,
   type: NamespaceOffloadingResource,
@@ -373,6 +379,34 @@ const TABLE: Record<string, Record<string, Row>> = {
       update: { nodeSelectorTerms: [{ matchExpressions: [{ key: "b", operator: "Exists" }] }] },
       effect: "update",
       drift: onOffloading({ clusterSelector: { nodeSelectorTerms: [] } }, "itself"),
+      imported: "same",
+    },
+    evictionAfterDisconnect: {
+      create: "30",
+      update: "never",
+      effect: "update",
+      drift: annotated(Annotations.evictionAfterDisconnect, "60"),
+      imported: "same",
+    },
+    evictionAfterUnschedulable: {
+      create: "never",
+      update: "0",
+      effect: "update",
+      drift: annotated(Annotations.evictionAfterUnschedulable, null),
+      imported: "same",
+    },
+    deleteRemoteVolumes: {
+      create: true,
+      update: false,
+      effect: "update",
+      drift: annotated(Annotations.deleteRemoteVolumes, null),
+      imported: "same",
+    },
+    apiServerSupport: {
+      create: "remote",
+      update: "disabled",
+      effect: "update",
+      drift: annotated(Annotations.apiServerSupport, "disabled"),
       imported: "same",
     },
     ...marks(NamespaceOffloadingResource, "consumer"),

@@ -233,6 +233,7 @@ describe("webhooks called by a real API server", function () {
       return text.includes("stays offloaded") ? text : undefined;
     });
     expect(message).to.contain("the data of claim data is in cluster other");
+    expect(message).to.contain("deleteRemoteVolumes of the Pulumi resource");
     expect(await refusal(agree("perhaps"))).to.contain('"perhaps" is neither "true" nor "false"');
     await agree("false");
     expect(await refusal(end())).to.contain("stays offloaded");

@@ -183,6 +183,27 @@ describe("renderManifests", () => {
     expect(slice?.metadata?.annotations).to.include({ "liqo.io/create-virtual-node": "true" });
   });
 
+  it("gives a NamespaceOffloading the annotations that its inputs stand for", async () => {
+    const settings = {
+      evictionAfterDisconnect: 30,
+      evictionAfterUnschedulable: "never",
+      deleteRemoteVolumes: true,
+      apiServerSupport: "remote",
+    };
+    const { consumer } = await render({
+      consumer: { clusterId: "a" },
+      namespaceOffloadings: [{ namespace: "demo", ...settings, objectAnnotations: { note: "x" } }],
+    });
+    const [offloading] = all(consumer);
+    expect(offloading?.metadata?.annotations).to.deep.equal({
+      "offloading.liqo.io/eviction-after-disconnect": "30",
+      "offloading.liqo.io/eviction-after-unschedulable": "never",
+      "offloading.liqo.io/delete-remote-volumes": "true",
+      "liqo.io/api-server-support": "remote",
+      note: "x",
+    });
+  });
+
   it("says what is not known yet, and where to find it", async () => {
     const { consumer, provider, notes } = await render({
       consumer: { clusterId: "a", podCIDRs: ["10.1.0.0/16"] },

@@ -202,6 +202,11 @@ const CASES: Record<string, Record<string, Case>> = {
     "clusterSelector.nodeSelectorTerms[0]": object,
     ...term("matchExpressions"),
     ...term("matchFields"),
+    evictionAfterDisconnect: ["5m", /^"5m" is neither whole seconds, from "0" to "999999999", nor "never"$/],
+    // A number is taken as text.
+    evictionAfterUnschedulable: [1.5, /^"1\.5" is neither whole seconds, from "0" to "999999999", nor "never"$/],
+    deleteRemoteVolumes: flag,
+    apiServerSupport: oneOf("remote", "disabled"),
     ...metadata,
   },
   PeeringUser: {

@@ -2,6 +2,19 @@
 // *** Do not edit by hand unless you're certain you know what you are doing! ***
 
 
+export const ApiServerSupport = {
+    /**
+     * The provider's, by a service account there.
+     */
+    Remote: "remote",
+    /**
+     * None: no tokens are lent.
+     */
+    Disabled: "disabled",
+} as const;
+
+export type ApiServerSupport = (typeof ApiServerSupport)[keyof typeof ApiServerSupport];
+
 export const GatewayRole = {
     /**
      * The peer's gateway calls this one.

@@ -9,6 +9,7 @@ import com.pulumi.core.annotations.ResourceType;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.NamespaceOffloadingArgs;
 import com.pulumi.liqo.Utilities;
+import com.pulumi.liqo.enums.ApiServerSupport;
 import com.pulumi.liqo.enums.NamespaceMappingStrategy;
 import com.pulumi.liqo.enums.PodOffloadingStrategy;
 import com.pulumi.liqo.outputs.Cluster;
@@ -78,6 +79,20 @@ import javax.annotation.Nullable;
 @ResourceType(type="liqo:index:NamespaceOffloading")
 public class NamespaceOffloading extends com.pulumi.resources.CustomResource {
     /**
+     * Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+     * 
+     */
+    @Export(name="apiServerSupport", refs={ApiServerSupport.class}, tree="[0]")
+    private Output</* @Nullable */ ApiServerSupport> apiServerSupport;
+
+    /**
+     * @return Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+     * 
+     */
+    public Output<Optional<ApiServerSupport>> apiServerSupport() {
+        return Codegen.optional(this.apiServerSupport);
+    }
+    /**
      * The consumer: the cluster that has the namespace.
      * 
      */
@@ -134,6 +149,20 @@ public class NamespaceOffloading extends com.pulumi.resources.CustomResource {
         return this.createNamespace;
     }
     /**
+     * Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     * 
+     */
+    @Export(name="deleteRemoteVolumes", refs={Boolean.class}, tree="[0]")
+    private Output</* @Nullable */ Boolean> deleteRemoteVolumes;
+
+    /**
+     * @return Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     * 
+     */
+    public Output<Optional<Boolean>> deleteRemoteVolumes() {
+        return Codegen.optional(this.deleteRemoteVolumes);
+    }
+    /**
      * What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
      * 
      */
@@ -146,6 +175,34 @@ public class NamespaceOffloading extends com.pulumi.resources.CustomResource {
      */
     public Output<List<String>> drift() {
         return this.drift;
+    }
+    /**
+     * Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+     * 
+     */
+    @Export(name="evictionAfterDisconnect", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> evictionAfterDisconnect;
+
+    /**
+     * @return Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+     * 
+     */
+    public Output<Optional<String>> evictionAfterDisconnect() {
+        return Codegen.optional(this.evictionAfterDisconnect);
+    }
+    /**
+     * Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+     * 
+     */
+    @Export(name="evictionAfterUnschedulable", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> evictionAfterUnschedulable;
+
+    /**
+     * @return Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+     * 
+     */
+    public Output<Optional<String>> evictionAfterUnschedulable() {
+        return Codegen.optional(this.evictionAfterUnschedulable);
     }
     /**
      * The namespace to extend.

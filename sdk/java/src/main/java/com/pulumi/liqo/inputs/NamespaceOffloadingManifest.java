@@ -6,6 +6,7 @@ package com.pulumi.liqo.inputs;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import com.pulumi.liqo.enums.ApiServerSupport;
 import com.pulumi.liqo.enums.NamespaceMappingStrategy;
 import com.pulumi.liqo.enums.PodOffloadingStrategy;
 import com.pulumi.liqo.inputs.ClusterSelector;
@@ -24,6 +25,21 @@ import javax.annotation.Nullable;
 public final class NamespaceOffloadingManifest extends com.pulumi.resources.InvokeArgs {
 
     public static final NamespaceOffloadingManifest Empty = new NamespaceOffloadingManifest();
+
+    /**
+     * Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+     * 
+     */
+    @Import(name="apiServerSupport")
+    private @Nullable ApiServerSupport apiServerSupport;
+
+    /**
+     * @return Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+     * 
+     */
+    public Optional<ApiServerSupport> apiServerSupport() {
+        return Optional.ofNullable(this.apiServerSupport);
+    }
 
     /**
      * Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
@@ -53,6 +69,51 @@ public final class NamespaceOffloadingManifest extends com.pulumi.resources.Invo
      */
     public Optional<Boolean> createNamespace() {
         return Optional.ofNullable(this.createNamespace);
+    }
+
+    /**
+     * Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     * 
+     */
+    @Import(name="deleteRemoteVolumes")
+    private @Nullable Boolean deleteRemoteVolumes;
+
+    /**
+     * @return Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     * 
+     */
+    public Optional<Boolean> deleteRemoteVolumes() {
+        return Optional.ofNullable(this.deleteRemoteVolumes);
+    }
+
+    /**
+     * Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+     * 
+     */
+    @Import(name="evictionAfterDisconnect")
+    private @Nullable String evictionAfterDisconnect;
+
+    /**
+     * @return Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+     * 
+     */
+    public Optional<String> evictionAfterDisconnect() {
+        return Optional.ofNullable(this.evictionAfterDisconnect);
+    }
+
+    /**
+     * Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+     * 
+     */
+    @Import(name="evictionAfterUnschedulable")
+    private @Nullable String evictionAfterUnschedulable;
+
+    /**
+     * @return Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+     * 
+     */
+    public Optional<String> evictionAfterUnschedulable() {
+        return Optional.ofNullable(this.evictionAfterUnschedulable);
     }
 
     /**
@@ -148,8 +209,12 @@ public final class NamespaceOffloadingManifest extends com.pulumi.resources.Invo
     private NamespaceOffloadingManifest() {}
 
     private NamespaceOffloadingManifest(NamespaceOffloadingManifest $) {
+        this.apiServerSupport = $.apiServerSupport;
         this.clusterSelector = $.clusterSelector;
         this.createNamespace = $.createNamespace;
+        this.deleteRemoteVolumes = $.deleteRemoteVolumes;
+        this.evictionAfterDisconnect = $.evictionAfterDisconnect;
+        this.evictionAfterUnschedulable = $.evictionAfterUnschedulable;
         this.namespace = $.namespace;
         this.namespaceMappingStrategy = $.namespaceMappingStrategy;
         this.objectAnnotations = $.objectAnnotations;
@@ -177,6 +242,17 @@ public final class NamespaceOffloadingManifest extends com.pulumi.resources.Invo
         }
 
         /**
+         * @param apiServerSupport Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder apiServerSupport(@Nullable ApiServerSupport apiServerSupport) {
+            $.apiServerSupport = apiServerSupport;
+            return this;
+        }
+
+        /**
          * @param clusterSelector Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
          * 
          * @return builder
@@ -195,6 +271,39 @@ public final class NamespaceOffloadingManifest extends com.pulumi.resources.Invo
          */
         public Builder createNamespace(@Nullable Boolean createNamespace) {
             $.createNamespace = createNamespace;
+            return this;
+        }
+
+        /**
+         * @param deleteRemoteVolumes Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder deleteRemoteVolumes(@Nullable Boolean deleteRemoteVolumes) {
+            $.deleteRemoteVolumes = deleteRemoteVolumes;
+            return this;
+        }
+
+        /**
+         * @param evictionAfterDisconnect Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder evictionAfterDisconnect(@Nullable String evictionAfterDisconnect) {
+            $.evictionAfterDisconnect = evictionAfterDisconnect;
+            return this;
+        }
+
+        /**
+         * @param evictionAfterUnschedulable Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder evictionAfterUnschedulable(@Nullable String evictionAfterUnschedulable) {
+            $.evictionAfterUnschedulable = evictionAfterUnschedulable;
             return this;
         }
 

@@ -7,6 +7,7 @@ import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import com.pulumi.liqo.enums.ApiServerSupport;
 import com.pulumi.liqo.enums.NamespaceMappingStrategy;
 import com.pulumi.liqo.enums.PodOffloadingStrategy;
 import com.pulumi.liqo.inputs.ClusterSelectorArgs;
@@ -25,6 +26,21 @@ import javax.annotation.Nullable;
 public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.ResourceArgs {
 
     public static final NamespaceOffloadingManifestArgs Empty = new NamespaceOffloadingManifestArgs();
+
+    /**
+     * Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+     * 
+     */
+    @Import(name="apiServerSupport")
+    private @Nullable Output<ApiServerSupport> apiServerSupport;
+
+    /**
+     * @return Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+     * 
+     */
+    public Optional<Output<ApiServerSupport>> apiServerSupport() {
+        return Optional.ofNullable(this.apiServerSupport);
+    }
 
     /**
      * Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
@@ -54,6 +70,51 @@ public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.
      */
     public Optional<Output<Boolean>> createNamespace() {
         return Optional.ofNullable(this.createNamespace);
+    }
+
+    /**
+     * Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     * 
+     */
+    @Import(name="deleteRemoteVolumes")
+    private @Nullable Output<Boolean> deleteRemoteVolumes;
+
+    /**
+     * @return Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+     * 
+     */
+    public Optional<Output<Boolean>> deleteRemoteVolumes() {
+        return Optional.ofNullable(this.deleteRemoteVolumes);
+    }
+
+    /**
+     * Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+     * 
+     */
+    @Import(name="evictionAfterDisconnect")
+    private @Nullable Output<String> evictionAfterDisconnect;
+
+    /**
+     * @return Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+     * 
+     */
+    public Optional<Output<String>> evictionAfterDisconnect() {
+        return Optional.ofNullable(this.evictionAfterDisconnect);
+    }
+
+    /**
+     * Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+     * 
+     */
+    @Import(name="evictionAfterUnschedulable")
+    private @Nullable Output<String> evictionAfterUnschedulable;
+
+    /**
+     * @return Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+     * 
+     */
+    public Optional<Output<String>> evictionAfterUnschedulable() {
+        return Optional.ofNullable(this.evictionAfterUnschedulable);
     }
 
     /**
@@ -149,8 +210,12 @@ public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.
     private NamespaceOffloadingManifestArgs() {}
 
     private NamespaceOffloadingManifestArgs(NamespaceOffloadingManifestArgs $) {
+        this.apiServerSupport = $.apiServerSupport;
         this.clusterSelector = $.clusterSelector;
         this.createNamespace = $.createNamespace;
+        this.deleteRemoteVolumes = $.deleteRemoteVolumes;
+        this.evictionAfterDisconnect = $.evictionAfterDisconnect;
+        this.evictionAfterUnschedulable = $.evictionAfterUnschedulable;
         this.namespace = $.namespace;
         this.namespaceMappingStrategy = $.namespaceMappingStrategy;
         this.objectAnnotations = $.objectAnnotations;
@@ -175,6 +240,27 @@ public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.
 
         public Builder(NamespaceOffloadingManifestArgs defaults) {
             $ = new NamespaceOffloadingManifestArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param apiServerSupport Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder apiServerSupport(@Nullable Output<ApiServerSupport> apiServerSupport) {
+            $.apiServerSupport = apiServerSupport;
+            return this;
+        }
+
+        /**
+         * @param apiServerSupport Which API server the namespace&#39;s new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer&#39;s, with its tokens.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder apiServerSupport(ApiServerSupport apiServerSupport) {
+            return apiServerSupport(Output.of(apiServerSupport));
         }
 
         /**
@@ -217,6 +303,69 @@ public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.
          */
         public Builder createNamespace(Boolean createNamespace) {
             return createNamespace(Output.of(createNamespace));
+        }
+
+        /**
+         * @param deleteRemoteVolumes Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder deleteRemoteVolumes(@Nullable Output<Boolean> deleteRemoteVolumes) {
+            $.deleteRemoteVolumes = deleteRemoteVolumes;
+            return this;
+        }
+
+        /**
+         * @param deleteRemoteVolumes Agree that data of the namespace&#39;s claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder deleteRemoteVolumes(Boolean deleteRemoteVolumes) {
+            return deleteRemoteVolumes(Output.of(deleteRemoteVolumes));
+        }
+
+        /**
+         * @param evictionAfterDisconnect Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder evictionAfterDisconnect(@Nullable Output<String> evictionAfterDisconnect) {
+            $.evictionAfterDisconnect = evictionAfterDisconnect;
+            return this;
+        }
+
+        /**
+         * @param evictionAfterDisconnect Seconds, as &#34;30&#34;, after which the namespace&#39;s new pods are made anew elsewhere when their provider is out of reach, or &#34;never&#34;. Tolerations of a pod&#39;s own come first. Default: as of any node, 300.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder evictionAfterDisconnect(String evictionAfterDisconnect) {
+            return evictionAfterDisconnect(Output.of(evictionAfterDisconnect));
+        }
+
+        /**
+         * @param evictionAfterUnschedulable Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder evictionAfterUnschedulable(@Nullable Output<String> evictionAfterUnschedulable) {
+            $.evictionAfterUnschedulable = evictionAfterUnschedulable;
+            return this;
+        }
+
+        /**
+         * @param evictionAfterUnschedulable Seconds, as &#34;30&#34;, after which the namespace&#39;s pods are evicted that their provider has no room for or refuses, so that their controllers make others, or &#34;never&#34;. Default: never.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder evictionAfterUnschedulable(String evictionAfterUnschedulable) {
+            return evictionAfterUnschedulable(Output.of(evictionAfterUnschedulable));
         }
 
         /**
