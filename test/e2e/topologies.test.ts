@@ -5,7 +5,6 @@ import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod, Service } from "kubernetes-types/core/v1";
 import {
-  ConfigurationResource,
   ConnectionResource,
   GatewayServerResource,
   IPResource,
@@ -18,7 +17,6 @@ import {
   DeploymentResource,
   EndpointSliceResource,
   NamespaceResource,
-  PodResource,
   ServiceResource,
 } from "../../agent/runtime/index.js";
 import { downClusters, type ClusterSpec } from "../clusters/index.js";
@@ -30,9 +28,10 @@ import type { Lab, LabCluster } from "../support/lab.js";
 import { compareListings } from "../support/listing.js";
 import { nodeState } from "../support/node-state.js";
 import { OutsideHost } from "../support/outside-host.js";
-import { TCP_PORT, UDP_PORT, probe, serverContainer, type Source, type Target } from "../support/probe.js";
+import { TCP_PORT, UDP_PORT, answered, inPod, nodesOf, probeAll, serverContainer } from "../support/probe.js";
 import { access, writeProgram, type ProgramResource } from "../support/program.js";
 import type { PulumiStack } from "../support/pulumi.js";
+import { configurationOf, expectTraffic, podTargets, runServers } from "../support/traffic.js";
 import { waitFor } from "../support/wait.js";
 import { isReady, waitForPods } from "../support/workload.js";
 import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
@@ -98,8 +97,7 @@ describe("topologies, CNIs and Service implementations", function () {
       this.timeout(25 * 60_000);
       lab = await prepareAuditedLab([HUB, WIDE]);
       [hub, wide] = lab.clusters as [LabCluster, LabCluster];
-      await Promise.all([localPods(hub), localPods(wide)]);
-      [hubPods, widePods] = await Promise.all([readyPods(hub, "default", 2), readyPods(wide, "default", 3)]);
+      [hubPods, widePods] = await Promise.all([runServers(hub), runServers(wide)]);
       initial = await nodeStates([hub, wide]);
       stack = await writeProgram(lab, folder, "both-directions", {
         ...agents(lab, [hub, wide]),
@@ -129,7 +127,7 @@ describe("topologies, CNIs and Service implementations", function () {
 
     it("carries TCP and UDP between the pods of all nodes, both ways, through one tunnel", async () => {
       for (const { client } of [hub, wide]) expect((await client.list(ConnectionResource)).items).to.have.length(1);
-      const [toWide, toHub] = await Promise.all([podTargets(hub, widePods), podTargets(wide, hubPods)]);
+      const [toWide, toHub] = await Promise.all([podTargets(hub, widePods, wide), podTargets(wide, hubPods, hub)]);
       expect(
         await probeAll(
           hubPods.map((pod) => inPod(hub, pod)),
@@ -145,7 +143,7 @@ describe("topologies, CNIs and Service implementations", function () {
     });
 
     it("carries traffic of the nodes themselves to remote pods", async () => {
-      const [toWide, toHub] = await Promise.all([podTargets(hub, widePods), podTargets(wide, hubPods)]);
+      const [toWide, toHub] = await Promise.all([podTargets(hub, widePods, wide), podTargets(wide, hubPods, hub)]);
       expect(await probeAll(nodesOf(hub), toWide)).to.deep.equal([]);
       expect(await probeAll(nodesOf(wide), toHub)).to.deep.equal([]);
     });
@@ -236,12 +234,7 @@ describe("topologies, CNIs and Service implementations", function () {
         wide.kubectl(["delete", "deployments,services", "--all", "-n", "back"]),
       ]);
       await takeDown();
-      for (const [netns, state] of await nodeStates([hub, wide])) {
-        const { added, removed } = compareListings(initial.get(netns) ?? new Set(), state);
-        expect([...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)].join("\n"), netns).to.equal(
-          "",
-        );
-      }
+      await expectNodesAsIn(initial, [hub, wide]);
       await downClusters([WIDE.name]);
     });
   });
@@ -249,6 +242,8 @@ describe("topologies, CNIs and Service implementations", function () {
   describe("a hub with two leaves: server at the consumer, load balancer, no kube-proxy", () => {
     let lab: Lab, hub: LabCluster, a: LabCluster, b: LabCluster;
     let stack: PulumiStack | undefined;
+    let initial: Map<string, Set<string>>;
+    let atHub: Pod[], atA: Pod[], atB: Pod[];
 
     /** The hub's two peerings; how the first leaf's server is exposed may change. */
     const program = (gatewayServer: object): Promise<PulumiStack> =>
@@ -279,12 +274,10 @@ describe("topologies, CNIs and Service implementations", function () {
       // As where clusters share a network for Services.
       const [first] = hub.cluster.nodes;
       await inNode(b, ["ip", "route", "replace", hub.cluster.serviceCIDR, "via", first?.address ?? ""]);
+      [atHub, atA, atB] = (await Promise.all([hub, a, b].map(runServers))) as [Pod[], Pod[], Pod[]];
+      initial = await nodeStates([hub, a, b]);
       stack = await program(OF_CLASS);
-      await Promise.all([
-        stack.up(),
-        edgeTemplate(a).then(() => lendGatewayAddress(a, 245)),
-        ...[hub, a, b].map(localPods),
-      ]);
+      await Promise.all([stack.up(), edgeTemplate(a).then(() => lendGatewayAddress(a, 245))]);
     });
 
     it("has the tunnels' servers where they were asked for", async () => {
@@ -296,16 +289,11 @@ describe("topologies, CNIs and Service implementations", function () {
     });
 
     it("carries traffic between the hub and each leaf, both ways", async () => {
-      const [atHub, atA, atB] = await Promise.all([
-        readyPods(hub, "default", 2),
-        readyPods(a, "default", 1),
-        readyPods(b, "default", 1),
-      ]);
       for (const [leaf, pods] of [
         [a, atA],
         [b, atB],
       ] as const) {
-        const [toLeaf, toHub] = await Promise.all([podTargets(hub, pods, leaf), podTargets(leaf, atHub)]);
+        const [toLeaf, toHub] = await Promise.all([podTargets(hub, pods, leaf), podTargets(leaf, atHub, hub)]);
         const fromHub = [...atHub.map((pod) => inPod(hub, pod)), ...nodesOf(hub)];
         const fromLeaf = [...pods.map((pod) => inPod(leaf, pod)), ...nodesOf(leaf)];
         expect(await probeAll(fromHub, toLeaf)).to.deep.equal([]);
@@ -331,7 +319,6 @@ describe("topologies, CNIs and Service implementations", function () {
     });
 
     it("drops, and counts, what a leaf gone bad sends to other leaves' pods, to the hub's nodes and Services, or in others' names", async () => {
-      const [atHub, atB] = await Promise.all([readyPods(hub, "default", 2), readyPods(b, "default", 1)]);
       const [ofB] = await podTargets(hub, atB, b);
       const isAllowed = atHub.map(({ status }) => status?.podIP ?? "");
       const service = await hub.client.get(ServiceResource, { name: "kubernetes", namespace: "default" });
@@ -390,20 +377,20 @@ describe("topologies, CNIs and Service implementations", function () {
       await expectFirstLeafAt(a.cluster.nodes[0]?.address ?? "");
     });
 
-    /** The hub's gateway calls the first leaf's server there, and the hub's pods reach the leaf's. */
+    /** The hub's gateway calls the first leaf's server there, and the hub's pods and the leaf's reach each other. */
     async function expectFirstLeafAt(address: string): Promise<void> {
       const { items } = await hub.client.list(ConnectionResource);
       const endpoints = items.map(({ status }) => status?.endpoint?.split(":")[0]).filter(Boolean);
       expect(endpoints).to.deep.equal([address]);
-      const [from, pods] = await Promise.all([readyPods(hub, "default", 2), readyPods(a, "default", 1)]);
-      const targets = await podTargets(hub, pods, a);
-      const sources = from.map((pod) => inPod(hub, pod));
-      expect(await probeAll(sources, targets)).to.deep.equal([]);
+      await expectTraffic(hub, a);
     }
 
-    it("takes it all down again", async () => {
+    it("leaves the nodes as they were, rule by rule", async () => {
       await hub.kubectl(["delete", "deployments,services", "--all", "-n", "leaves"]);
       await takeDown();
+      // The load balancer's, which nobody has told that its Service is gone.
+      await inNode(a, ["ip", "address", "delete", `${beside(a, 246)}/32`, "dev", "eth0"]);
+      await expectNodesAsIn(initial, [hub, a, b]);
     });
 
     after(takeDown);
@@ -438,12 +425,11 @@ async function nodeStates(labs: readonly LabCluster[]): Promise<Map<string, Set<
   return new Map(await Promise.all(all.map(async (netns) => [netns, await nodeState(netns)] as const)));
 }
 
-/** One server on each node, whose own the pod stays. */
-async function localPods({ cluster, client }: LabCluster): Promise<void> {
-  for (const { name } of cluster.nodes) {
-    const metadata = { name: `local-${name}`, namespace: "default", labels: { app: "local" } };
-    const spec = { nodeName: name, terminationGracePeriodSeconds: 0, containers: [serverContainer()] };
-    await client.apply(PodResource, { metadata, spec }, MANAGER);
+async function expectNodesAsIn(initial: Map<string, Set<string>>, labs: readonly LabCluster[]): Promise<void> {
+  for (const [netns, state] of await nodeStates(labs)) {
+    const { added, removed } = compareListings(initial.get(netns) ?? new Set(), state);
+    const changes = [...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)];
+    expect(changes.join("\n"), netns).to.equal("");
   }
 }
 
@@ -568,44 +554,3 @@ async function inNode({ cluster }: LabCluster, command: readonly string[]): Prom
 
 /** An address among a cluster's pods' that none of them has. */
 const beyondPods = ({ cluster }: LabCluster): string => `${cluster.podCIDR.split(".").slice(0, 2).join(".")}.250.7`;
-
-async function configurationOf({ client }: LabCluster, peer: LabCluster) {
-  const { items } = await client.list(ConfigurationResource);
-  const found = items.find(({ metadata }) => metadata.labels?.[Labels.remoteClusterID] === peer.cluster.name);
-  if (!found) throw new Error(`cluster ${client.cluster}: no Configuration for ${peer.cluster.name}`);
-  return found;
-}
-
-/** Pods of a peer, by the addresses by which a cluster calls them. */
-async function podTargets(from: LabCluster, pods: readonly Pod[], peer?: LabCluster): Promise<Target[]> {
-  const configuration = peer
-    ? await configurationOf(from, peer)
-    : (await from.client.list(ConfigurationResource)).items[0];
-  if (!configuration) throw new Error(`cluster ${from.cluster.name} has no Configuration`);
-  return pods.map(({ metadata, status }) => ({
-    name: metadata?.name ?? "",
-    host: mapRemoteAddress(configuration, status?.podIP ?? ""),
-    answer: metadata?.name,
-  }));
-}
-
-function inPod(lab: LabCluster, { metadata }: Pod): Source {
-  return { lab, namespace: metadata?.namespace ?? "", pod: metadata?.name ?? "" };
-}
-
-function nodesOf({ cluster }: LabCluster): Source[] {
-  return cluster.nodes.map(({ netns = "" }) => ({ netns }));
-}
-
-async function probeAll(sources: readonly Source[], targets: readonly Target[]): Promise<string[]> {
-  return (await Promise.all(sources.map((source) => probe(source, targets)))).flat();
-}
-
-/** Probes until all is answered: Services' endpoints are reflected, and each node's kube-proxy learns of them, a moment after the pods are Ready. */
-async function answered(what: string, sources: readonly Source[], targets: readonly Target[]): Promise<void> {
-  await until(what, 30_000, async () => {
-    const failures = await probeAll(sources, targets);
-    if (failures.length > 0) throw new Error(failures.join("; "));
-    return true;
-  });
-}

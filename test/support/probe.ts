@@ -1,5 +1,6 @@
-import type { Container } from "kubernetes-types/core/v1";
+import type { Container, Pod } from "kubernetes-types/core/v1";
 import { agentImageRef } from "../../agent/image/build.js";
+import { until } from "../clusters/support/wait.js";
 import { exec } from "./exec.js";
 import type { LabCluster } from "./lab.js";
 
@@ -105,4 +106,26 @@ export async function probe(source: Source, targets: readonly Target[]): Promise
       : await source.lab.kubectl(["exec", "-n", source.namespace, source.pod, "--", "node", ...args]);
   const from = "netns" in source ? source.netns : source.pod;
   return (JSON.parse(output) as string[]).map((failure) => `${from} → ${failure}`);
+}
+
+export function inPod(lab: LabCluster, { metadata }: Pod): Source {
+  return { lab, namespace: metadata?.namespace ?? "", pod: metadata?.name ?? "" };
+}
+
+/** The nodes' own networks. */
+export function nodesOf({ cluster }: LabCluster): Source[] {
+  return cluster.nodes.map(({ netns = "" }) => ({ netns }));
+}
+
+export async function probeAll(sources: readonly Source[], targets: readonly Target[]): Promise<string[]> {
+  return (await Promise.all(sources.map((source) => probe(source, targets)))).flat();
+}
+
+/** Probes until all is answered: Services' endpoints are reflected, and each node's kube-proxy learns of them, a moment after the pods are Ready. */
+export async function answered(what: string, sources: readonly Source[], targets: readonly Target[]): Promise<void> {
+  await until(what, 30_000, async () => {
+    const failures = await probeAll(sources, targets);
+    if (failures.length > 0) throw new Error(failures.join("; "));
+    return true;
+  });
 }
