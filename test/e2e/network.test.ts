@@ -11,11 +11,13 @@ import {
   NetworkResource,
 } from "../../agent/api/index.js";
 import { buildAgentImage } from "../../agent/image/build.js";
-import { NodeResource, PodResource, ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
-import { TEST_TOOLS_IMAGE, downClusters, loadImage, upClusters } from "../clusters/index.js";
+import { ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
+import { downClusters, loadImage, upClusters } from "../clusters/index.js";
 import { until } from "../clusters/support/wait.js";
 import { installAgent } from "../support/agent.js";
 import { openCluster, type LabCluster } from "../support/lab.js";
+import { TCP_PORT, UDP_PORT, answered, inPod, nodesOf, probeAll } from "../support/probe.js";
+import { expectTraffic, podTargets, runServers } from "../support/traffic.js";
 import { waitFor } from "../support/wait.js";
 
 /** Equal pod ranges; traffic of the second node of one cluster must find the gateway on the first, or the other way round. */
@@ -24,7 +26,8 @@ const CLUSTERS = [
   { name: "net-b", nodes: 1, podCIDR: "10.244.0.0/16", serviceCIDR: "10.97.0.0/16" },
 ];
 const NODE_PORT = 30_742;
-const WEB_PORT = 8080;
+/** Of the Service for a remote pod, on every node. */
+const SERVICE_PORTS = { tcp: 31_888, udp: 31_889 };
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 describe("network between two clusters from plain manifests", function () {
@@ -38,7 +41,6 @@ describe("network between two clusters from plain manifests", function () {
     const clusters = await upClusters(CLUSTERS);
     const image = await buildAgentImage();
     await loadImage(image.archive, clusters);
-    await loadImage(TEST_TOOLS_IMAGE, clusters);
     [a, b] = (await Promise.all(clusters.map(openCluster))) as [LabCluster, LabCluster];
     await Promise.all(
       [a, b].map((lab, index) => {
@@ -46,7 +48,7 @@ describe("network between two clusters from plain manifests", function () {
         return installAgent(lab, { clusterId, image: image.ref, podCIDRs: [podCIDR], serviceCIDR });
       }),
     );
-    [podsA, podsB] = await Promise.all([runPods(a), runPods(b)]);
+    [podsA, podsB] = await Promise.all([runServers(a), runServers(b)]);
   });
 
   after(async () => {
@@ -90,46 +92,29 @@ describe("network between two clusters from plain manifests", function () {
     }
   });
 
-  it("carries TCP between all pods, both ways, small and large", async () => {
-    for (const [from, pods, to, others] of [
-      [a, podsA, b, podsB],
-      [b, podsB, a, podsA],
-    ] as const) {
-      for (const pod of pods) {
-        for (const other of others) {
-          const address = await mapped(from, other.status?.podIP ?? "");
-          const answer = await answers(`${pod.metadata?.name} to reach ${other.metadata?.name}`, () =>
-            exec(from, pod, `timeout 5 wget -q -O - http://${address}:${WEB_PORT}/index.html`),
-          );
-          expect(answer.trim()).to.equal(other.metadata?.name);
-          const size = await exec(from, pod, `timeout 10 wget -q -O - http://${address}:${WEB_PORT}/big | wc -c`);
-          expect(Number(size)).to.equal(2_000_000);
-        }
-      }
-      expect(to).not.to.equal(from);
-    }
+  it("carries TCP and UDP between all pods, both ways, small and full-size packets", async () => {
+    await expectTraffic(a, b);
   });
 
   it("carries traffic of nodes and of Services", async () => {
-    const remote = await mapped(a, podsB[0]?.status?.podIP ?? "");
-    for (const node of a.cluster.nodes) {
-      const answer = fetchFrom(node.netns, `http://${remote}:${WEB_PORT}/index.html`);
-      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
-    }
-    await exposeRemote(remote);
+    const [target] = await podTargets(a, podsB, b);
+    const remote = { ...target!, name: "remote" };
+    expect(await probeAll(nodesOf(a), [remote])).to.deep.equal([]);
+    await exposeRemote(remote.host);
     const service = await a.client.get(ServiceResource, { name: "remote", namespace: "default" });
-    for (const pod of podsA) {
-      const answer = await answers(`${pod.metadata?.name}'s node to lead to the Service`, () =>
-        exec(a, pod, `timeout 5 wget -q -O - http://${service?.spec?.clusterIP}/index.html`),
-      );
-      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
-    }
-    for (const node of a.cluster.nodes) {
-      const answer = await answers(`${node.name}'s port to lead to the Service`, () =>
-        fetchFrom(b.cluster.nodes[0]?.netns, `http://${node.address}:31888/index.html`),
-      );
-      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
-    }
+    await answered(
+      "nodes to lead to the Service",
+      podsA.map((pod) => inPod(a, pod)),
+      [{ ...remote, host: service?.spec?.clusterIP ?? "" }],
+    );
+    const ports = a.cluster.nodes.map(({ name, address }) => ({
+      ...remote,
+      name,
+      host: address,
+      tcpPort: SERVICE_PORTS.tcp,
+      udpPort: SERVICE_PORTS.udp,
+    }));
+    await answered("nodes' ports to lead to the Service", nodesOf(b), ports);
   });
 
   it("comes back by itself when gateways are killed", async () => {
@@ -145,13 +130,10 @@ describe("network between two clusters from plain manifests", function () {
         "--wait=false",
       ]);
       const started = Date.now();
-      const address = await mapped(a, podsB[0]?.status?.podIP ?? "");
-      let answer = "";
-      while (answer === "" && Date.now() - started < 40_000) {
-        answer = await exec(a, podsA[0]!, `timeout 1 wget -q -O - http://${address}:${WEB_PORT}/index.html || true`);
-      }
+      const [remote] = await podTargets(a, podsB, b);
+      await until("an answer", 40_000, () => ask(podsA[0]!, remote!.host), 0);
       console.log(`      gateway of ${lab.cluster.name} killed: traffic flows again after ${Date.now() - started} ms`);
-      expect(answer.trim()).to.equal(podsB[0]?.metadata?.name);
+      await expectTraffic(a, b);
     }
   });
 
@@ -183,11 +165,21 @@ describe("network between two clusters from plain manifests", function () {
     await lab.kubectl(["apply", "-f", file]);
   }
 
-  /** A Service of A whose only endpoint is a pod of B, also on a NodePort. */
+  /** Asks a remote pod from one of A's; fails without an answer within a second. */
+  function ask({ metadata }: Pod, host: string): Promise<string> {
+    const script = `await fetch("http://${host}:${TCP_PORT}", { signal: AbortSignal.timeout(1000) })`;
+    const program = ["node", "--input-type=module", "-e", script];
+    return a.kubectl(["exec", "-n", "default", metadata?.name ?? "", "--", ...program]);
+  }
+
+  /** A Service of A whose only endpoint is a pod of B, also on ports of the nodes. */
   async function exposeRemote(address: string): Promise<void> {
     const metadata = { name: "remote", namespace: "default" };
     const options = { fieldManager: "test" };
-    const ports = [{ name: "http", port: 80, targetPort: WEB_PORT, nodePort: 31_888 }];
+    const ports = [
+      { name: "tcp", protocol: "TCP", port: TCP_PORT, nodePort: SERVICE_PORTS.tcp },
+      { name: "udp", protocol: "UDP", port: UDP_PORT, nodePort: SERVICE_PORTS.udp },
+    ];
     await a.client.apply(ServiceResource, { metadata, spec: { type: "NodePort", ports } }, options);
     await a.client.apply(
       EndpointSliceResource,
@@ -195,67 +187,18 @@ describe("network between two clusters from plain manifests", function () {
         metadata: { ...metadata, labels: { "kubernetes.io/service-name": "remote" } },
         addressType: "IPv4",
         endpoints: [{ addresses: [address], conditions: { ready: true } }],
-        ports: [{ name: "http", port: WEB_PORT, protocol: "TCP" }],
+        ports: ports.map(({ name, protocol, port }) => ({ name, protocol, port })),
       },
       options,
     );
   }
 });
 
-/** One web server on each node: it serves its name, and a large file. */
-async function runPods(lab: LabCluster): Promise<Pod[]> {
-  const { items: nodes } = await lab.client.list(NodeResource);
-  for (const { metadata } of nodes) {
-    const name = `web-${metadata?.name}`;
-    const script = `mkdir -p /tmp/www && cd /tmp/www && echo ${name} > index.html && dd if=/dev/zero of=big bs=1000 count=2000 2>/dev/null && exec httpd -f -p ${WEB_PORT} -h /tmp/www`;
-    await lab.client.apply(
-      PodResource,
-      {
-        metadata: { name, namespace: "default", labels: { app: "web" } },
-        spec: {
-          nodeName: metadata?.name,
-          terminationGracePeriodSeconds: 1,
-          containers: [{ name: "web", image: TEST_TOOLS_IMAGE, command: ["/bin/sh", "-c", script] }],
-        },
-      },
-      { fieldManager: "test" },
-    );
-  }
-  const options = { namespace: "default", labelSelector: "app=web", timeoutMs: 60_000, what: "web pods" };
-  return waitFor(lab.client, PodResource, options, (pods) =>
-    pods.length === nodes.length && pods.every(({ status }) => status?.phase === "Running" && status.podIP)
-      ? pods
-      : undefined,
-  );
-}
-
-async function exec(lab: LabCluster, pod: Pod, script: string): Promise<string> {
-  return lab.kubectl(["exec", "-n", "default", pod.metadata?.name ?? "", "--", "sh", "-c", script]);
-}
-
-/** What is answered once there is an answer: each node's rules and kube-proxy learn by themselves of what there is. */
-function answers(what: string, ask: () => Promise<string> | string): Promise<string> {
-  return until(what, 30_000, ask);
-}
-
-/** How a cluster calls an address of the other's pod range. */
-async function mapped(lab: LabCluster, address: string): Promise<string> {
-  const { items } = await lab.client.list(ConfigurationResource);
-  const range = items[0]?.status?.remote?.cidr?.pod?.[0] ?? "";
-  return [...range.split(".").slice(0, 2), ...address.split(".").slice(2)].join(".");
-}
-
 async function connected(lab: LabCluster): Promise<void> {
   const options = { timeoutMs: 60_000, what: `Connection of ${lab.cluster.name} Connected` };
   await waitFor(lab.client, ConnectionResource, options, (connections) =>
     connections.some(({ status }) => status?.value === "Connected"),
   );
-}
-
-/** What a node's own network fetches, with all that its host rules do to it. */
-function fetchFrom(netns: string | undefined, url: string): string {
-  const wget = ["wget", "-q", "-T", "5", "-O", "-", url];
-  return execFileSync("nsenter", [`--net=/run/netns/${netns}`, ...wget], { encoding: "utf8" });
 }
 
 function leftOnNode(netns: string): string {
