@@ -38,7 +38,7 @@ export async function ownObjects({ client, cluster }: LabCluster): Promise<void>
   await waitFor(client, InternalNodeResource, nodes, ({ length }) => length === cluster.nodes.length);
 }
 
-/** All pods of the agent, or those that a selector means, have the image, and those of the other are gone. */
+/** All pods of the agent, or those that a selector means, have the image, and those of the other are gone. Tests' own pods of that image are in "default". */
 export async function allRun(
   { client }: LabCluster,
   image: string,
@@ -52,7 +52,10 @@ export async function allRun(
       pods.map(({ metadata, spec }) => `${metadata?.name} ${spec?.containers[0]?.image}`).join(),
   };
   await waitFor(client, PodResource, options, (pods) => {
-    const ours = pods.filter(({ spec }) => spec?.containers[0]?.image?.includes("pulumi-liqo/agent:"));
+    const ours = pods.filter(
+      ({ metadata, spec }) =>
+        metadata?.namespace !== "default" && spec?.containers[0]?.image?.includes("pulumi-liqo/agent:"),
+    );
     return ours.length > 0 && ours.every((pod) => pod.spec?.containers[0]?.image === image && isReady(pod));
   });
 }
