@@ -256,6 +256,55 @@ describe("pods on a virtual node", function () {
     await consumer.client.delete(PodResource, { name, namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
   });
 
+  it("are followed by kubectl logs -f until their container ends", async () => {
+    const name = "follower";
+    const untilThere = (file: string): string => `until [ -e ${file} ]; do sleep 0.1; done`;
+    const command = ["sh", "-c", `echo one; ${untilThere("/tmp/two")}; echo two; ${untilThere("/tmp/end")}`];
+    const spec: PodSpec = { restartPolicy: "Never", containers: [{ name: "main", image: TEST_TOOLS_IMAGE, command }] };
+    await consumer.client.create(PodResource, offloaded({ metadata: { name, namespace: NAMESPACE }, spec }));
+    await podWhere(name, "it running", isReady);
+    const seen: string[] = [];
+    const saw = (line: string): Promise<true> =>
+      until(`line "${line}"`, 20_000, () => (seen.includes(line) ? true : undefined));
+    const make = (file: string): Promise<string> =>
+      consumer.kubectl(["exec", name, "-n", NAMESPACE, "--", "touch", file]);
+    const endAfterTwo = async (): Promise<void> => {
+      await saw("one");
+      await make("/tmp/two");
+      await saw("two");
+      await make("/tmp/end");
+    };
+    const [all] = await Promise.all([
+      consumer.kubectl(["logs", "-f", name, "-n", NAMESPACE], { onLine: (line) => seen.push(line) }),
+      endAfterTwo(),
+    ]);
+    expect(all).to.equal("one\ntwo\n");
+    await podWhere(name, "its end", ({ status }) => status?.phase === "Succeeded");
+    await consumer.kubectl(["delete", "pod", name, "-n", NAMESPACE]);
+  });
+
+  it("are replaced when the provider has evicted them", async () => {
+    const limits = { "ephemeral-storage": "2Mi" };
+    const { metadata, spec } = deployment(NAMESPACE, "hoarder", { limits });
+    // Its node offers no such resource to schedulers.
+    Object.assign(spec!.template.spec!, { nodeName: NODE });
+    await consumer.client.create(DeploymentResource, { metadata, spec });
+    const { metadata: first } = await readyPod(NAMESPACE, "hoarder");
+    const hoard = ["dd", "if=/dev/zero", "of=/tmp/hoard", "bs=1M", "count=8"];
+    await consumer.kubectl(["exec", first?.name ?? "", "-n", NAMESPACE, "--", ...hoard]);
+    const evicted = await podWhere(first?.name ?? "", "the eviction", ({ status }) => status?.phase === "Failed");
+    expect(evicted.status?.reason).to.equal("Evicted");
+    expect(evicted.status?.message).to.contain("ephemeral local storage");
+    const next = await readyPod(NAMESPACE, "hoarder");
+    expect(next.metadata?.uid).to.not.equal(first?.uid);
+    expect(isReady((await remotePod(next.metadata?.name ?? ""))!)).to.equal(true);
+    await consumer.kubectl(["delete", "deployment", "hoarder", "-n", NAMESPACE]);
+    await until("the end of both at the provider", 30_000, async () => {
+      const names = [first?.name, next.metadata?.name].map((name) => remotePod(name ?? ""));
+      return (await Promise.all(names)).every((pod) => pod === undefined) ? true : undefined;
+    });
+  });
+
   it("reach the API server that is meant for them: the consumer's through the network, the provider's, or none", async () => {
     await showPods(consumer.client, NAMESPACE);
     await showPods(provider.client, REMOTE_NAMESPACE);
@@ -623,6 +672,11 @@ function deployment(namespace: string, app: string, resources: Resources): Deplo
       template: { metadata: { labels }, spec: { ...podSpec(resources), nodeSelector } },
     },
   };
+}
+
+function offloaded({ metadata, spec }: Pod): Pod {
+  const nodeSelector = { "liqo.io/type": "virtual-node" };
+  return { metadata, spec: { ...spec!, affinity: undefined, nodeSelector } };
 }
 
 /** Must have ended before any other container begins. */
