@@ -3,10 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
-import type { Container, Pod, PodSpec, Probe, Toleration } from "kubernetes-types/core/v1";
+import type { Container, Node, Pod, PodSpec, Probe, Service, Toleration } from "kubernetes-types/core/v1";
 import {
   Annotations,
   ConnectionResource,
@@ -17,11 +18,14 @@ import {
 import {
   DaemonSetResource,
   DeploymentResource,
+  EndpointSliceResource,
   Informer,
+  LeaseResource,
   NamespaceResource,
   NodeResource,
   PodResource,
   SecretResource,
+  ServiceResource,
   messageOf,
   type InformerOptions,
   type KubeClient,
@@ -35,7 +39,7 @@ import { silent } from "../clusters/support/progress.js";
 import { until } from "../clusters/support/wait.js";
 import { NAMESPACE, demoStack } from "../demo/environment.js";
 import { StatefulSetResource } from "../soak/changes.js";
-import { cutOff } from "../soak/faults.js";
+import { LINK, cutOff, whileCutOff } from "../soak/faults.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { NO_TOKEN, askingPod, showPods } from "../support/api-access.js";
 import { attachAndTell } from "../support/attach.js";
@@ -46,7 +50,7 @@ import { throughPortForward } from "../support/port-forward.js";
 import type { LabCluster } from "../support/lab.js";
 import type { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
-import { isReady, waitForPods } from "../support/workload.js";
+import { WEB_PORT, isReady, localPod, waitForPods, webDeployment } from "../support/workload.js";
 
 const RANGES = { podCIDR: "10.200.0.0/16", serviceCIDR: "10.90.0.0/16" };
 const CLUSTERS = [
@@ -57,6 +61,7 @@ const NODE = "provider";
 const SECOND_NODE = "provider-second";
 const REMOTE_NAMESPACE = `${NAMESPACE}-consumer`;
 const BUSY = "busy";
+const FRONT = "front";
 const TARGET_PERCENT = 50;
 
 const AutoscalerResource: ResourceType<HorizontalPodAutoscaler> = {
@@ -111,6 +116,25 @@ describe("pods on a virtual node", function () {
     waitForPods(consumer, NAMESPACE, what, (pods) => pods.find((pod) => pod.metadata?.name === name && condition(pod)));
   const remotePod = (name: string): Promise<Pod | undefined> =>
     provider.client.get(PodResource, { name, namespace: REMOTE_NAMESPACE });
+  /** A Service with a pod here and one there, both Ready, and a pod here that asks it. */
+  const ensureFront = async (): Promise<void> => {
+    const manager = { fieldManager: "test" };
+    await consumer.client.apply(ServiceResource, frontService(NAMESPACE), manager);
+    const pods = [localPod(NAMESPACE, "asker"), frontPod(NAMESPACE, "near"), offloaded(frontPod(NAMESPACE, "far"))];
+    await Promise.all(pods.map((one) => consumer.client.apply(PodResource, one, manager)));
+    for (const one of ["asker", "near", "far"]) await podWhere(one, `${one} Ready`, isReady);
+  };
+  /** Who answers the asker, each named once. By its path: a shell that runs BusyBox's wget within its own process ends with it. */
+  const answersOf = async (url: string, times: number): Promise<string[]> => {
+    const ask = `for i in $(seq ${times}); do /usr/bin/wget -q -T 2 -O - ${url} || echo nobody; done`;
+    const answers = await consumer.kubectl(["exec", "asker", "-n", NAMESPACE, "--", "sh", "-c", ask]);
+    return [...new Set(answers.trim().split("\n"))].map((answer) => answer.replace("served by ", "")).sort();
+  };
+  /** A Service leads to others a moment after its EndpointSlice says so. */
+  const untilAnswered = (by: string[]): Promise<true> =>
+    until(`answers of ${by.join(" and ")}`, 30_000, async () =>
+      isDeepStrictEqual(await answersOf(`http://${FRONT}`, 20), by) ? true : undefined,
+    );
 
   it("are changed as on any node: resized in place, given a debugger that sees their processes, and another image", async () => {
     await consumer.client.create(DeploymentResource, deployment(NAMESPACE, "web", { requests: { cpu: "20m" } }));
@@ -385,6 +409,89 @@ describe("pods on a virtual node", function () {
     expect(after.metadata?.uid).to.equal(before.metadata?.uid);
   });
 
+  it("are passed by while the link is down, but run on, and are the same pods when it is back", async () => {
+    await nodeSettled(consumer, NODE);
+    await ensureFront();
+    await untilAnswered(["far", "near"]);
+    const before = await podWhere("far", "far Ready", isReady);
+    const watch = await watchStates(provider, PodResource, only(REMOTE_NAMESPACE, "far"), (pod) => [
+      pod.metadata?.uid,
+      pod.status?.containerStatuses?.[0]?.restartCount,
+      isReady(pod),
+    ]);
+
+    await whileCutOff(consumer, provider, LINK, async () => {
+      await nodeWhere(consumer, NODE, "a Node without its network", (node) =>
+        isDeepStrictEqual(
+          ["NetworkUnavailable", "Ready"].map((type) => conditionOf(node, type)),
+          ["True", "False"],
+        ),
+      );
+      const sinceThen = Date.now();
+      await podWhere("far", "not Ready, and labelled", (pod) => isUnavailable(pod) && !isReady(pod));
+      await waitFor(
+        consumer.client,
+        EndpointSliceResource,
+        {
+          ...{ namespace: NAMESPACE, labelSelector: `kubernetes.io/service-name=${FRONT}` },
+          ...{ timeoutMs: 20_000, what: "far not ready in the EndpointSlice" },
+        },
+        (slices) => {
+          const endpoints = slices.flatMap((slice) => slice.endpoints);
+          const ready = endpoints.map(({ targetRef, conditions }) => [targetRef?.name, conditions?.ready] as const);
+          return isDeepStrictEqual(Object.fromEntries(ready), { far: false, near: true });
+        },
+      );
+      await untilAnswered(["near"]);
+      expect(isReady((await remotePod("far"))!)).to.equal(true);
+      // What kubectl asks for goes from API server to API server.
+      expect(await consumer.kubectl(["exec", "far", "-n", NAMESPACE, "--", "echo", "here"])).to.equal("here\n");
+      const lease = { namespace: "kube-node-lease", fieldSelector: `metadata.name=${NODE}` };
+      await waitFor(consumer.client, LeaseResource, { ...lease, timeoutMs: 20_000, what: "the lease" }, ([found]) => {
+        return Date.parse(found?.spec?.renewTime ?? "") > sinceThen;
+      });
+    });
+    await nodeSettled(consumer, NODE);
+    const after = await podWhere("far", "far as before", (pod) => isReady(pod) && !isUnavailable(pod));
+    await untilAnswered(["far", "near"]);
+    const states = new Set((await watch.stop()).map((state) => state.replace(/^(added|updated) /, "")));
+    expect([...states], "states").to.have.length(1);
+    expect(after.metadata?.uid).to.equal(before.metadata?.uid);
+    const { items } = await provider.client.list(PodResource, {
+      namespace: REMOTE_NAMESPACE,
+      labelSelector: `app=${FRONT}`,
+    });
+    expect(items.map(({ metadata }) => metadata?.name)).to.deep.equal(["far"]);
+    await consumer.kubectl(["delete", "pod/asker", "pod/near", "pod/far", `service/${FRONT}`, "-n", NAMESPACE]);
+  });
+
+  it("are made anew elsewhere when the link stays down, if their namespace asks for it, and are no more than before when it is back", async () => {
+    const namespace = "restless";
+    const strategy = { podOffloadingStrategy: "LocalAndRemote" } as const;
+    await nodeSettled(consumer, NODE);
+    await offloadNamespace(consumer, namespace, strategy, { [Annotations.evictionAfterDisconnect]: "5" });
+    await consumer.client.create(DeploymentResource, webDeployment(namespace, 2));
+    const two = (pods: Pod[], isThere: boolean): Pod[] | undefined =>
+      pods.length === 2 && pods.every((pod) => isReady(pod) && (pod.spec?.nodeName === NODE) === isThere)
+        ? pods
+        : undefined;
+    const remotePods = async (): Promise<Pod[]> =>
+      (await provider.client.list(PodResource, { namespace: `${namespace}-consumer` })).items;
+    await waitForPods(consumer, namespace, "two pods there", (pods) => two(pods, true));
+    expect(await remotePods()).to.have.length(2);
+
+    const here = await whileCutOff(consumer, provider, LINK, () =>
+      waitForPods(consumer, namespace, "two pods here, and no other", (pods) => two(pods, false)),
+    );
+    await nodeSettled(consumer, NODE);
+    const now = await waitForPods(consumer, namespace, "two pods, and no other", (pods) => two(pods, false));
+    expect(new Set(now.map(({ metadata }) => metadata?.uid))).to.deep.equal(
+      new Set(here.map(({ metadata }) => metadata?.uid)),
+    );
+    expect(await remotePods()).to.deep.equal([]);
+    await consumer.kubectl(["delete", "deployment/web", "namespaceoffloading/offloading", "-n", namespace]);
+  });
+
   it("run on while the virtual node's process is killed, and are the same pods afterwards", async () => {
     const before = await readyPod(NAMESPACE, "web");
     const name = before.metadata?.name ?? "";
@@ -616,11 +723,28 @@ async function nodeSettled({ client }: LabCluster, name: string): Promise<void> 
   await waitFor(client, ConnectionResource, { timeoutMs: 60_000, what: "the tunnel" }, (all) =>
     all.every(({ status }) => status?.value === ConnectionValue.connected),
   );
-  const options = { fieldSelector: `metadata.name=${name}`, timeoutMs: 60_000, what: `node ${name} as ever` };
-  await waitFor(client, NodeResource, options, ([node]) => {
-    const isUp = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-    return isUp && !node?.spec?.taints?.some(({ key }) => key.startsWith("node.kubernetes.io/"));
+  await nodeWhere({ client }, name, `node ${name} as ever`, (node) => {
+    const isTainted = node.spec?.taints?.some(({ key }) => key.startsWith("node.kubernetes.io/"));
+    return conditionOf(node, "Ready") === "True" && !isTainted;
   });
+}
+
+async function nodeWhere(
+  { client }: Pick<LabCluster, "client">,
+  name: string,
+  what: string,
+  condition: (node: Node) => boolean,
+): Promise<void> {
+  const options = { fieldSelector: `metadata.name=${name}`, timeoutMs: 60_000, what };
+  await waitFor(client, NodeResource, options, ([node]) => node && condition(node));
+}
+
+function conditionOf({ status }: Node, type: string): string | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.status;
+}
+
+function isUnavailable({ metadata }: Pod): boolean {
+  return metadata?.labels?.[Labels.remoteUnavailable] === "true";
 }
 
 /** Whether a pod is Ready by another container than it had. */
@@ -672,6 +796,17 @@ function deployment(namespace: string, app: string, resources: Resources): Deplo
       template: { metadata: { labels }, spec: { ...podSpec(resources), nodeSelector } },
     },
   };
+}
+
+function frontService(namespace: string): Service {
+  const ports = [{ port: 80, targetPort: WEB_PORT }];
+  return { metadata: { name: FRONT, namespace }, spec: { selector: { app: FRONT }, ports } };
+}
+
+/** Answers with its name. */
+function frontPod(namespace: string, name: string): Pod {
+  const { metadata, spec } = localPod(namespace, name);
+  return { metadata: { ...metadata, labels: { app: FRONT } }, spec };
 }
 
 function offloaded({ metadata, spec }: Pod): Pod {

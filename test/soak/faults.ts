@@ -16,6 +16,8 @@ const CONTROL_PLANE = ["kube-apiserver", "kube-controller-manager", "kube-schedu
 
 /** Of nftables, while a fault has it there. */
 const TABLE = "soak";
+/** Matches the link's packets only: what goes to an API server is let through. */
+export const LINK = "meta l4proto udp";
 export const API_PORT = 6443;
 
 /** A cluster with what it was made from, so that what is killed of it can be started again. */
@@ -47,7 +49,7 @@ export function faultsBetween(consumer: SoakCluster, provider: SoakCluster): Fau
     kill(provider.lab, "controller"),
     kill(provider.lab, "gateway"),
     cut("no way at all to", ""),
-    cut("link down to", "meta l4proto udp"),
+    cut("link down to", LINK),
     cut("API server out of reach of", `tcp dport ${API_PORT}`),
     killPrograms(provider, "control plane", CONTROL_PLANE),
     killPrograms(consumer, "control plane", CONTROL_PLANE),
@@ -92,15 +94,25 @@ export async function revive({ lab, spec }: SoakCluster): Promise<void> {
   if (deadPrograms(lab.cluster.name).length > 0) await upClusters([spec], { progress: silent });
 }
 
-/** Nothing that matches goes to the other cluster's nodes, or comes from there. An empty match is everything. */
-export async function cutOff(from: LabCluster, to: LabCluster, match: string, milliseconds: number): Promise<void> {
+/** For so many milliseconds nothing that matches goes to the other cluster's nodes, or comes from there. An empty match is everything. */
+export function cutOff(from: LabCluster, to: LabCluster, match: string, milliseconds: number): Promise<void> {
+  return whileCutOff(from, to, match, () => delay(milliseconds));
+}
+
+/** Likewise, for as long as the work takes. */
+export async function whileCutOff<T>(
+  from: LabCluster,
+  to: LabCluster,
+  match: string,
+  work: () => Promise<T>,
+): Promise<T> {
   const addresses = `{ ${to.cluster.nodes.map(({ address }) => address).join(", ")} }`;
   const rules = `${match} ip daddr ${addresses} drop; ${match.replace("dport", "sport")} ip saddr ${addresses} drop;`;
   const chain = (hook: string): string => `chain ${hook} { type filter hook ${hook} priority -300; ${rules} }\n`;
   const table = `table ip ${TABLE} {\n${["input", "output", "forward"].map(chain).join("")}}\n`;
   await onNodes(from, ["-f", "-"], table);
   try {
-    await delay(milliseconds);
+    return await work();
   } finally {
     await onNodes(from, ["delete", "table", "ip", TABLE]);
   }

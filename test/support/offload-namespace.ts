@@ -11,10 +11,11 @@ export async function offloadNamespace(
   { client, cluster }: LabCluster,
   namespace: string,
   spec: Partial<NamespaceOffloadingSpec> = {},
+  annotations: Record<string, string> = {},
 ): Promise<void> {
   await client.apply(NamespaceResource, { metadata: { name: namespace } }, FIELD_MANAGER);
   const everywhere = { clusterSelector: { nodeSelectorTerms: [] } };
-  const metadata = { name: "offloading", namespace };
+  const metadata = { name: "offloading", namespace, annotations };
   await client.apply(NamespaceOffloadingResource, { metadata, spec: { ...everywhere, ...spec } }, FIELD_MANAGER);
   const what = `cluster ${cluster.name}: namespace ${namespace} offloaded`;
   await waitFor(client, NamespaceOffloadingResource, { namespace, timeoutMs: DEADLINE_MS, what }, ([offloading]) =>
