@@ -16,6 +16,7 @@ import {
   ResourceSliceResource,
 } from "../../agent/api/index.js";
 import {
+  ConfigMapResource,
   DaemonSetResource,
   DeploymentResource,
   EndpointSliceResource,
@@ -47,7 +48,7 @@ import { agentProcesses, killAll } from "../support/agent-processes.js";
 import { inTerminal } from "../support/in-terminal.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
-import type { LabCluster } from "../support/lab.js";
+import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import type { PulumiStack } from "../support/pulumi.js";
 import { waitFor } from "../support/wait.js";
 import { WEB_PORT, isReady, localPod, waitForPods, webDeployment } from "../support/workload.js";
@@ -74,6 +75,7 @@ const AutoscalerResource: ResourceType<HorizontalPodAutoscaler> = {
 
 /** Each end of the link is shorter than the silence after which a gateway gives it up. */
 const FLAPS = { count: 7, downMs: 600, upMs: 900 };
+const MANIFEST = path.join(REPOSITORY, "test/e2e/virtual-node/everything.yaml");
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 /** What people do with pods of an ordinary node, done with pods of a virtual one. */
@@ -305,6 +307,67 @@ describe("pods on a virtual node", function () {
     expect(all).to.equal("one\ntwo\n");
     await podWhere(name, "its end", ({ status }) => status?.phase === "Succeeded");
     await consumer.kubectl(["delete", "pod", name, "-n", NAMESPACE]);
+  });
+
+  it("find in their environment and files what they would on any node, also what changes later, and are started again when they fall ill", async () => {
+    const name = "everything";
+    await ensureFront();
+    await consumer.kubectl(["apply", "-n", NAMESPACE, "-f", MANIFEST]);
+    const before = await podWhere(name, "everything Ready", isReady);
+    const inside = async (script: string): Promise<string> =>
+      (await consumer.kubectl(["exec", name, "-n", NAMESPACE, "--", "sh", "-c", script])).trim();
+    const logs = (...args: string[]): Promise<string> => consumer.kubectl(["logs", name, "-n", NAMESPACE, ...args]);
+
+    expect(await inside('echo "$TIER, $NOTE, $MEMORY, $MODE, ${ABSENT-absent}, $GREETED, $KEY_word"')).to.equal(
+      "gold, kept, 64, first, absent, everything of gold, swordfish",
+    );
+    expect(await inside("echo $POD_IP")).to.equal((await remotePod(name))?.status?.podIP);
+    expect(await inside("cat /etc/pod/note /etc/pod/cpu /etc/pod/labels")).to.match(/^kept200(.*\n)*tier="gold"/);
+    expect(await inside("cd /etc/all; cat name word settings/mode; stat -Lc ' %a' name")).to.equal(
+      "everythingswordfishfirst 440",
+    );
+    const [, payload = ""] = (await inside("cat /etc/all/token")).split(".");
+    expect(JSON.parse(Buffer.from(payload, "base64url").toString())).to.deep.include({
+      aud: ["vault.example"],
+      sub: `system:serviceaccount:${NAMESPACE}:default`,
+    });
+    expect(await inside("cat /etc/hosts")).to.match(/^192\.0\.2\.7\s+elsewhere\.example$/m);
+    expect(await inside("/usr/bin/wget -q -O - http://$FRONT_SERVICE_HOST:$FRONT_SERVICE_PORT")).to.match(
+      /^served by (near|far)$/,
+    );
+
+    const settings = { name: "settings", namespace: NAMESPACE };
+    await consumer.client.mergePatch(ConfigMapResource, settings, { data: { mode: "second" } });
+    await until("the ConfigMap at the provider", 20_000, async () => {
+      const found = await provider.client.get(ConfigMapResource, { ...settings, namespace: REMOTE_NAMESPACE });
+      return found?.data?.["mode"] === "second" ? true : undefined;
+    });
+    // A kubelet brings files up to date when the pod changes, or after a minute or two.
+    await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "tier=silver", "--overwrite"]);
+    await until("the files brought up to date", 110_000, async () => {
+      const files = await inside("cd /etc; cat settings/mode all/settings/mode; grep tier pod/labels");
+      return files === 'secondsecondtier="silver"' ? true : undefined;
+    });
+    expect(await inside("echo $MODE")).to.equal("first");
+
+    await inside("touch /tmp/sick");
+    const after = await podWhere(
+      name,
+      "another container, Ready",
+      (pod) => isAnother(before)(pod) && pod.status?.containerStatuses?.[0]?.lastState?.terminated !== undefined,
+    );
+    expect(after.metadata?.uid).to.equal(before.metadata?.uid);
+    expect(after.status?.qosClass).to.equal("Burstable");
+    const [main] = after.status?.containerStatuses ?? [];
+    expect(main?.restartCount).to.equal(1);
+    expect(main?.lastState?.terminated).to.include({ exitCode: 137, message: "begun\nasked to end\n" });
+    await until("the event of the illness", 20_000, async () => {
+      const described = await consumer.kubectl(["describe", "pod", name, "-n", NAMESPACE]);
+      return /Killing.*failed liveness probe/.test(described) ? true : undefined;
+    });
+    expect(await logs("--previous")).to.equal("in mode first, for everything of gold\n");
+    expect(await logs()).to.equal("in mode second, for everything of silver\n");
+    await consumer.kubectl(["delete", "-n", NAMESPACE, "-f", MANIFEST]);
   });
 
   it("are replaced when the provider has evicted them", async () => {
