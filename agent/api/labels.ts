@@ -123,6 +123,7 @@ export const LabelValues = {
   shadowPodManager: "shadowpod",
   shadowEndpointSliceManager: "shadowendpointslice",
   endpointSliceManager: "endpointslice.reflection.liqo.io",
+  pullSecretManager: "pullsecret",
   partOf: "liqo",
   privileged: "privileged",
 } as const;

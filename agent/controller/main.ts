@@ -18,6 +18,7 @@ import { startHealthServer } from "../runtime/health.js";
 import { controllerMetrics } from "./metrics.js";
 import { setupNetwork } from "./network/index.js";
 import { setupOffloading } from "./offloading/index.js";
+import { setupPullSecrets } from "./pull-secrets/index.js";
 import { setupReplication } from "./replication/index.js";
 import { setupServingCertificateApprover } from "../virtual-node/serving-certificate/approver.js";
 import { setupStatus } from "./status/index.js";
@@ -52,6 +53,7 @@ export async function runController(argv: string[], signal: AbortSignal): Promis
     setupAuthentication,
     setupReplication,
     setupOffloading,
+    setupPullSecrets,
     setupServingCertificateApprover,
     setupStatus,
   ];

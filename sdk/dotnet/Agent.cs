@@ -141,7 +141,7 @@ namespace Pulumi.Liqo
         public Output<Pulumi.Liqo.ImagePullPolicy> ImagePullPolicy { get; private set; } = null!;
 
         /// <summary>
-        /// Names of pull secrets in the agent's namespace. Default: none.
+        /// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         /// </summary>
         [Output("imagePullSecrets")]
         public Output<ImmutableArray<string>> ImagePullSecrets { get; private set; } = null!;
@@ -405,7 +405,7 @@ namespace Pulumi.Liqo
         private InputList<string>? _imagePullSecrets;
 
         /// <summary>
-        /// Names of pull secrets in the agent's namespace. Default: none.
+        /// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         /// </summary>
         public InputList<string> ImagePullSecrets
         {

@@ -118,7 +118,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly imagePullPolicy: pulumi.Output<enums.ImagePullPolicy>;
     /**
-     * Names of pull secrets in the agent's namespace. Default: none.
+     * Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      */
     declare public readonly imagePullSecrets: pulumi.Output<string[]>;
     /**
@@ -344,7 +344,7 @@ export interface AgentArgs {
      */
     imagePullPolicy?: pulumi.Input<enums.ImagePullPolicy>;
     /**
-     * Names of pull secrets in the agent's namespace. Default: none.
+     * Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      */
     imagePullSecrets?: pulumi.Input<pulumi.Input<string>[]>;
     /**

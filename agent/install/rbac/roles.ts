@@ -11,6 +11,7 @@ import {
 import { CONTROLLER_PROCESS_RULES } from "./controller.js";
 import { FABRIC_RULES, GATEWAY_RULES, NETWORK_CONTROLLER_RULES } from "./network.js";
 import { OFFLOADING_CONTROLLER_RULES, STORAGE_NAMESPACE_RULES, WEBHOOK_RULES } from "./offloading.js";
+import { PULL_SECRET_RULES } from "./pull-secrets.js";
 import type { ReasonedRule } from "./rule.js";
 import { UNINSTALL_GUARD_RULES } from "./uninstall-guard.js";
 import {
@@ -49,6 +50,7 @@ export const AGENT_ROLES = {
       ...REPLICATION_RULES,
       ...STATUS_RULES,
       ...OFFLOADING_CONTROLLER_RULES,
+      ...PULL_SECRET_RULES,
       ...WEBHOOK_RULES,
       ...SERVING_CERTIFICATE_APPROVER_RULES,
     ],

@@ -132,7 +132,11 @@ export const agentInputs = z.object({
   imagePullSecrets: z
     .array(dnsLabel)
     .default([])
-    .meta({ description: "Names of pull secrets in the agent's namespace. Default: none." }),
+    .meta({
+      description:
+        "Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies " +
+        "of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.",
+    }),
   replicas: z
     .int()
     .min(1)

@@ -100,7 +100,7 @@ namespace Pulumi.Liqo.Inputs
         private List<string>? _imagePullSecrets;
 
         /// <summary>
-        /// Names of pull secrets in the agent's namespace. Default: none.
+        /// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         /// </summary>
         public List<string> ImagePullSecrets
         {

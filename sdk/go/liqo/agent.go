@@ -83,7 +83,7 @@ type Agent struct {
 	Image pulumi.StringOutput `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy ImagePullPolicyOutput `pulumi:"imagePullPolicy"`
-	// Names of pull secrets in the agent's namespace. Default: none.
+	// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 	ImagePullSecrets pulumi.StringArrayOutput `pulumi:"imagePullSecrets"`
 	// Ingress classes offered to consumers, the default one first. Default: none.
 	IngressClasses pulumi.StringArrayOutput `pulumi:"ingressClasses"`
@@ -239,7 +239,7 @@ type agentArgs struct {
 	Image *string `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy *ImagePullPolicy `pulumi:"imagePullPolicy"`
-	// Names of pull secrets in the agent's namespace. Default: none.
+	// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 	ImagePullSecrets []string `pulumi:"imagePullSecrets"`
 	// Ingress classes offered to consumers, the default one first. Default: none.
 	IngressClasses []string `pulumi:"ingressClasses"`
@@ -307,7 +307,7 @@ type AgentArgs struct {
 	Image pulumi.StringPtrInput
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy ImagePullPolicyPtrInput
-	// Names of pull secrets in the agent's namespace. Default: none.
+	// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 	ImagePullSecrets pulumi.StringArrayInput
 	// Ingress classes offered to consumers, the default one first. Default: none.
 	IngressClasses pulumi.StringArrayInput
@@ -507,7 +507,7 @@ func (o AgentOutput) ImagePullPolicy() ImagePullPolicyOutput {
 	return o.ApplyT(func(v *Agent) ImagePullPolicyOutput { return v.ImagePullPolicy }).(ImagePullPolicyOutput)
 }
 
-// Names of pull secrets in the agent's namespace. Default: none.
+// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 func (o AgentOutput) ImagePullSecrets() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringArrayOutput { return v.ImagePullSecrets }).(pulumi.StringArrayOutput)
 }

@@ -36,7 +36,7 @@ type AgentManifests struct {
 	Image *string `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy *ImagePullPolicy `pulumi:"imagePullPolicy"`
-	// Names of pull secrets in the agent's namespace. Default: none.
+	// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 	ImagePullSecrets []string `pulumi:"imagePullSecrets"`
 	// Ingress classes offered to consumers, the default one first. Default: none.
 	IngressClasses []string `pulumi:"ingressClasses"`
@@ -173,7 +173,7 @@ type AgentManifestsArgs struct {
 	Image pulumi.StringPtrInput `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy ImagePullPolicyPtrInput `pulumi:"imagePullPolicy"`
-	// Names of pull secrets in the agent's namespace. Default: none.
+	// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 	ImagePullSecrets pulumi.StringArrayInput `pulumi:"imagePullSecrets"`
 	// Ingress classes offered to consumers, the default one first. Default: none.
 	IngressClasses pulumi.StringArrayInput `pulumi:"ingressClasses"`
@@ -393,7 +393,7 @@ func (o AgentManifestsOutput) ImagePullPolicy() ImagePullPolicyPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *ImagePullPolicy { return v.ImagePullPolicy }).(ImagePullPolicyPtrOutput)
 }
 
-// Names of pull secrets in the agent's namespace. Default: none.
+// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 func (o AgentManifestsOutput) ImagePullSecrets() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v AgentManifests) []string { return v.ImagePullSecrets }).(pulumi.StringArrayOutput)
 }
@@ -617,7 +617,7 @@ func (o AgentManifestsPtrOutput) ImagePullPolicy() ImagePullPolicyPtrOutput {
 	}).(ImagePullPolicyPtrOutput)
 }
 
-// Names of pull secrets in the agent's namespace. Default: none.
+// Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
 func (o AgentManifestsPtrOutput) ImagePullSecrets() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *AgentManifests) []string {
 		if v == nil {

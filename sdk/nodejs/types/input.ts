@@ -54,7 +54,7 @@ export interface AgentManifests {
      */
     imagePullPolicy?: enums.ImagePullPolicy;
     /**
-     * Names of pull secrets in the agent's namespace. Default: none.
+     * Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      */
     imagePullSecrets?: string[];
     /**
@@ -195,7 +195,7 @@ export interface AgentManifestsArgs {
      */
     imagePullPolicy?: pulumi.Input<enums.ImagePullPolicy>;
     /**
-     * Names of pull secrets in the agent's namespace. Default: none.
+     * Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      */
     imagePullSecrets?: pulumi.Input<pulumi.Input<string>[]>;
     /**

@@ -120,7 +120,7 @@ if not MYPY:
         """
         image_pull_secrets: NotRequired[Sequence[_builtins.str]]
         """
-        Names of pull secrets in the agent's namespace. Default: none.
+        Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         """
         ingress_classes: NotRequired[Sequence[_builtins.str]]
         """
@@ -237,7 +237,7 @@ class AgentManifests:
         :param _builtins.int gateway_replicas: Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
         :param _builtins.str image: The agent's image. Default: the one released with this package.
         :param 'ImagePullPolicy' image_pull_policy: When nodes pull it. Default: IfNotPresent.
-        :param Sequence[_builtins.str] image_pull_secrets: Names of pull secrets in the agent's namespace. Default: none.
+        :param Sequence[_builtins.str] image_pull_secrets: Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         :param Sequence[_builtins.str] ingress_classes: Ingress classes offered to consumers, the default one first. Default: none.
         :param _builtins.str internal_cidr: The range of the links between nodes and gateways. Default: 10.80.0.0/16, or another of that size where it is taken.
         :param Sequence[_builtins.str] ipam_pools: The pools that remapped ranges are taken from. Default: the private ranges of RFC 1918.
@@ -479,7 +479,7 @@ class AgentManifests:
     @pulumi.getter(name="imagePullSecrets")
     def image_pull_secrets(self) -> Optional[Sequence[_builtins.str]]:
         """
-        Names of pull secrets in the agent's namespace. Default: none.
+        Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         """
         return pulumi.get(self, "image_pull_secrets")
 

@@ -272,14 +272,14 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.imagePullPolicy;
     }
     /**
-     * Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     @Export(name="imagePullSecrets", refs={List.class,String.class}, tree="[0,1]")
     private Output<List<String>> imagePullSecrets;
 
     /**
-     * @return Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * @return Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     public Output<List<String>> imagePullSecrets() {

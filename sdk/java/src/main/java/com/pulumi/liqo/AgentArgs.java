@@ -235,14 +235,14 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     @Import(name="imagePullSecrets")
     private @Nullable Output<List<String>> imagePullSecrets;
 
     /**
-     * @return Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * @return Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     public Optional<Output<List<String>>> imagePullSecrets() {
@@ -854,7 +854,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 
@@ -865,7 +865,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 
@@ -875,7 +875,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 

@@ -187,14 +187,14 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     @Import(name="imagePullSecrets")
     private @Nullable List<String> imagePullSecrets;
 
     /**
-     * @return Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * @return Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     public Optional<List<String>> imagePullSecrets() {
@@ -630,7 +630,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 
@@ -641,7 +641,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 

@@ -188,14 +188,14 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     @Import(name="imagePullSecrets")
     private @Nullable Output<List<String>> imagePullSecrets;
 
     /**
-     * @return Names of pull secrets in the agent&#39;s namespace. Default: none.
+     * @return Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
      * 
      */
     public Optional<Output<List<String>>> imagePullSecrets() {
@@ -741,7 +741,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 
@@ -752,7 +752,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 
@@ -762,7 +762,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace. Default: none.
+         * @param imagePullSecrets Names of pull secrets in the agent&#39;s namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
          * 
          * @return builder
          * 
