@@ -1,5 +1,6 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
 import { DataKeys, Labels, Names } from "../../agent/api/index.js";
+import { parseControllerArguments } from "../../agent/controller/arguments.js";
 import {
   ConfigMapResource,
   DeploymentResource,
@@ -20,6 +21,8 @@ export interface InstalledAgent {
   isOwn: boolean;
   /** Whether its controller runs. */
   isAvailable: boolean;
+  /** Where it takes remapped ranges from, in its order. Undefined for other installations, and when the credentials may not look. */
+  ipamPools?: string[];
 }
 
 const CONTROLLER = { [Labels.appName]: "controller-manager" };
@@ -62,6 +65,7 @@ export async function findAgent(client: KubeClient, signal?: AbortSignal): Promi
     version: deployment && versionOf(deployment),
     isOwn: deployment ? isOwn(deployment) : true,
     isAvailable: (deployment?.status?.availableReplicas ?? 0) > 0,
+    ipamPools: deployment && ipamPoolsOf(deployment),
   };
 }
 
@@ -97,6 +101,17 @@ export function versionOf(deployment: Deployment): string | undefined {
 /** This project's controller is one role of one program, named by its first argument. */
 function isOwn(deployment: Deployment): boolean {
   return containerOf(deployment)?.args?.[0] === "controller";
+}
+
+/** As the controller's own arguments have them; those of another version may not be readable. */
+function ipamPoolsOf(deployment: Deployment): string[] | undefined {
+  const [role, ...args] = containerOf(deployment)?.args ?? [];
+  if (role !== "controller") return undefined;
+  try {
+    return parseControllerArguments(args, {}).ipamPools;
+  } catch {
+    return undefined;
+  }
 }
 
 function containerOf(deployment: Deployment) {

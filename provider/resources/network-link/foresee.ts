@@ -22,7 +22,7 @@ import { orient } from "./connect.js";
 import type { LinkOptions } from "./options.js";
 import { judgeRanges } from "./ranges.js";
 
-/** Where agents take ranges from, unless they are told otherwise. */
+/** Where agents take ranges from, unless they are told otherwise; and what is supposed of those whose settings may not be seen. */
 const USUAL_POOLS = ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"];
 
 /** What making a link needs to be allowed on each side. */
@@ -102,7 +102,7 @@ function choose(
   taken: { cidr: string; shared: boolean }[],
 ): string | undefined {
   try {
-    return chooseRange({ cidr, immutable: false, shared: false }, taken, USUAL_POOLS);
+    return chooseRange({ cidr, immutable: false, shared: false }, taken, own.agent.ipamPools ?? USUAL_POOLS);
   } catch (error) {
     context.log("warning", `${own.side}: ${messageOf(error)}`);
     return undefined;

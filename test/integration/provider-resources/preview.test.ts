@@ -43,6 +43,26 @@ describe("previews", function () {
     );
   };
 
+  it("take what will be remapped from the pools that each agent was installed with", async () => {
+    const { items } = await consumer.client.list(DeploymentResource, {
+      labelSelector: { "app.kubernetes.io/name": "controller-manager" },
+    });
+    const [{ metadata, spec } = {}] = items;
+    const id = { name: metadata?.name ?? "", namespace: metadata?.namespace };
+    const args = spec?.template.spec?.containers[0]?.args ?? [];
+    const path = "/spec/template/spec/containers/0/args";
+    const others = args.map((arg) => (arg.startsWith("--ipam-pools=") ? "--ipam-pools=100.64.0.0/10" : arg));
+    expect(others).not.to.deep.equal(args);
+    await consumer.client.jsonPatch(DeploymentResource, id, [{ op: "replace", path, value: others }]);
+    await plugin.previewCreate("NetworkLink", pair());
+    await consumer.client.jsonPatch(DeploymentResource, id, [{ op: "replace", path, value: args }]);
+    const told = plugin.logs.join("\n");
+    expect(told).to.contain(
+      "the consumer will call the provider's pod range 10.200.0.0/16 100.64.0.0/16, as it overlaps",
+    );
+    expect(told).to.match(/the provider will call the consumer's pod range 10\.200\.0\.0\/16 10\./);
+  });
+
   it("tell who serves, what is remapped and why, and change nothing", async () => {
     await unchanged(async () => {
       const state = await plugin.previewCreate("NetworkLink", { ...pair(), gatewayServer: { type: "NodePort" } });
