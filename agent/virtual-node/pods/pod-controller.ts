@@ -244,9 +244,7 @@ export class PodController {
           "NotCarried",
           `the remote pod is without what it cannot have there: ${left}`,
         );
-      const other = meansOtherNode(pod).join(", ");
-      if (other)
-        recorder.warning(PodResource, pod, "OtherNode", `taken from the provider's node, whichever it is: ${other}`);
+      this.tellOfOtherNode(pod);
       if (!options.apiServer && wantsApiServer(pod, config.apiServerSupport))
         recorder.warning(PodResource, pod, "NoApiServer", noApiServer(config.foreignClusterId));
     } catch (error) {
@@ -255,6 +253,12 @@ export class PodController {
       if (isRefused(error)) await this.writeStatus(pod, refusedStatus(pod, messageOf(error)));
       throw error;
     }
+  }
+
+  private tellOfOtherNode(pod: Pod): void {
+    const taken = meansOtherNode(pod).join(", ");
+    const message = `taken from the provider's node, whichever it is: ${taken}`;
+    if (taken) this.context.recorder.warning(PodResource, pod, "OtherNode", message);
   }
 
   /** It waits until somebody changes it. @throws TerminalError with the reason, which the pod's status and an event tell */
@@ -307,6 +311,7 @@ export class PodController {
       const guarded = [{ op: "test", path: "/metadata/uid", value: uid }, ...operations];
       try {
         shadowPods.observe(await remote.jsonPatch(ShadowPodResource, { name, namespace }, guarded));
+        if (operations === debug) this.tellOfOtherNode(debuggersOf(pod));
       } catch (error) {
         if (isNotFound(error)) return undefined;
         if (!isRefused(error)) throw error;
@@ -444,6 +449,11 @@ function noApiServer(provider: string): string {
     `the pod's tokens are of this cluster, but cluster ${provider} has no way to its API server, as their network is not set up: ` +
     `make the pod anew once it is, or annotate it ${Annotations.apiServerSupport}="disabled" if it asks no API server`
   );
+}
+
+/** The pod with no other containers and volumes: of those has been told. */
+function debuggersOf({ spec, ...pod }: Pod): Pod {
+  return { ...pod, spec: { containers: [], ephemeralContainers: spec?.ephemeralContainers } };
 }
 
 function earliest(...times: (number | undefined)[]): number | undefined {

@@ -34,8 +34,9 @@ const COPIED = [
   "shareProcessNamespace",
   "subdomain",
   "terminationGracePeriodSeconds",
-  // Younger than the published types.
   "hostUsers",
+  // Younger than the published types. A provider that is older still leaves them out, and says so on the ShadowPod.
+  "hostnameOverride",
   "resources",
 ] as const;
 

@@ -166,6 +166,22 @@ describe("shadow resources against a real API server", function () {
     });
   });
 
+  it("tells on the ShadowPod what the provider's Kubernetes leaves out of its Pod, as it does not know it", async () => {
+    const young = { younger: { than: "this" }, unset: false } as Partial<PodSpec>;
+    const containers = [{ name: "c", image: "i", tty: false, youngToo: ["x"], stdin: true }];
+    await client.create(ShadowPodResource, shadowPod("younger", { ...young, hostNetwork: true, containers }));
+    const event = await eventually("the event", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.find(({ reason, involvedObject: on }) => reason === "NotCarried" && on.name === "younger");
+    });
+    expect(event.involvedObject).to.include({ kind: "ShadowPod" });
+    expect(event.message).to.match(/: spec\.younger, spec\.containers\[c\]\.youngToo$/);
+    const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+    expect(items.filter(({ reason, involvedObject: on }) => reason === "NotCarried" && on.name !== "younger")).to.be
+      .empty;
+    await client.delete(ShadowPodResource, id("younger"));
+  });
+
   it("tells on the ShadowPod that the provider's admission does not let its Pod in, and why", async () => {
     const name = "forbidden-here";
     const labels = (enforce: string | null) => ({

@@ -37,6 +37,7 @@ import type { ControllerContext, Startable } from "../../../agent/controller/con
 import { setupServingCertificateApprover } from "../../../agent/virtual-node/serving-certificate/approver.js";
 import { median } from "../../bench/result.js";
 import { until } from "../../clusters/support/wait.js";
+import { POD_FIELDS } from "../../support/pod-fields.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import {
   LOCAL_NAMESPACE,
@@ -451,6 +452,15 @@ describe("virtual node between two API servers", function () {
     await consumer.mergePatch(PodResource, local("mistaken"), { metadata: { annotations: { [annotation]: "soft" } } });
     await appears(provider, ShadowPodResource, remote("mistaken"));
     await consumer.delete(PodResource, local("mistaken"), { gracePeriodSeconds: 0 });
+  });
+
+  it("knows what becomes of every field that the API server's pods can have", async () => {
+    const { components } = await consumer.request<{
+      components: { schemas: Record<string, { properties: Record<string, unknown> }> };
+    }>("GET", "/openapi/v3/api/v1");
+    const fields = Object.keys(components.schemas["io.k8s.api.core.v1.PodSpec"]?.properties ?? {});
+    expect(fields).to.include("containers");
+    expect(POD_FIELDS).to.include.all.keys(fields);
   });
 
   it("says on pods and reflected objects that they are too large for the provider, which must note more on them", async () => {

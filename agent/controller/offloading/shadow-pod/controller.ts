@@ -26,6 +26,7 @@ import { unlessGone } from "../unless-gone.js";
 import { appliedChanges, applyChanges, changesDigest, hasNewChanges } from "./changes.js";
 import { metadataPatch, podOf } from "./pod.js";
 import { Crowd } from "./crowd.js";
+import { leftOut } from "./left-out.js";
 import { QuotaRoom, userOf } from "./quota-room.js";
 
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
@@ -74,7 +75,9 @@ export function shadowPodController(context: ControllerContext): Controller {
     if (problem) return refuse(shadow, `the pod waits for room: ${problem}`);
     made.come();
     try {
-      pods.observe(await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER }));
+      const created = await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER });
+      pods.observe(created);
+      tellLeftOut(shadow, leftOut(pod, created));
     } catch (error) {
       const present = isAlreadyExists(error) ? await client.get(PodResource, nameOf(pod)) : undefined;
       if (present && isOwnedBy(present, shadow)) return pods.observe(present);
@@ -84,6 +87,13 @@ export function shadowPodController(context: ControllerContext): Controller {
       room.settle(shadow);
     }
     events.normal(ShadowPodResource, shadow, "CreatedPod", `created pod ${shadow.metadata.name ?? ""}`);
+  }
+
+  /** The consumer's virtual node brings it to the pod there. */
+  function tellLeftOut(shadow: ShadowPod, fields: string[]): void {
+    if (fields.length === 0) return;
+    const message = `the provider's Kubernetes has left out what it does not know or has switched off: ${fields.join(", ")}`;
+    events.warning(ShadowPodResource, shadow, "NotCarried", message);
   }
 
   /** Why there is no Pod, in an event and where the consumer's virtual node reads it. */
