@@ -463,6 +463,38 @@ describe("virtual node between two API servers", function () {
     expect(POD_FIELDS).to.include.all.keys(fields);
   });
 
+  it("says on a pod what it is without at the provider, and what it takes from a node that nobody has chosen", async () => {
+    const messages = async (name: string, reason: string): Promise<string[]> => {
+      const { items } = await consumer.list(EventResource, { namespace: LOCAL_NAMESPACE });
+      const told = items.filter((event) => event.reason === reason && event.involvedObject.name === name);
+      return told.map(({ message }) => message ?? "");
+    };
+    const isTold = (name: string, reason: string, message: string): Promise<true> =>
+      until(`${reason} on ${name}`, SECONDS, async () =>
+        (await messages(name, reason)).some((one) => one.endsWith(`: ${message}`)) ? true : undefined,
+      );
+    const debug = { op: "add", path: "/spec/ephemeralContainers" };
+    const privileged = { securityContext: { privileged: true } };
+
+    await createPod("poorer", { hostNetwork: true, priorityClassName: "system-cluster-critical" });
+    await createPod("elsewhere", {
+      volumes: [{ name: "logs", hostPath: { path: "/var/log" } }],
+      containers: [{ name: "main", image: "web", ...privileged }],
+    });
+    await isTold("poorer", "NotCarried", "spec.hostNetwork, spec.priorityClassName");
+    const taken = "spec.volumes[logs].hostPath /var/log, spec.containers[main].securityContext.privileged";
+    await isTold("elsewhere", "OtherNode", taken);
+    const value = [{ name: "debugger", image: "tools", targetContainerName: "main", ...privileged }];
+    await consumer.jsonPatch(PodResource, local("poorer"), [{ ...debug, value }], {
+      subresource: "ephemeralcontainers",
+    });
+    await isTold("poorer", "OtherNode", "spec.ephemeralContainers[debugger].securityContext.privileged");
+    // What admission writes into every pod is nobody's wish.
+    expect(await messages("elsewhere", "NotCarried")).to.deep.equal([]);
+    for (const name of ["poorer", "elsewhere"])
+      await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
+  });
+
   it("says on pods and reflected objects that they are too large for the provider, which must note more on them", async () => {
     const annotations = { filler: "x".repeat(256 * 1024 - 20) };
     await createPod("huge", {}, annotations);
