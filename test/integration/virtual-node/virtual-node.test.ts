@@ -694,6 +694,36 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, ServiceResource, remote("web"));
   });
 
+  it("replaces what cannot be changed, when it was made anew while nobody looked", async () => {
+    const secret = { metadata: local("typed"), type: "example.com/old", stringData: { p: "old" } };
+    const settings = { metadata: local("fixed"), data: { color: "red" }, immutable: true };
+    await consumer.create(SecretResource, secret);
+    await consumer.create(ConfigMapResource, settings);
+    const before = await appears(provider, SecretResource, remote("typed"), ({ type }) => type === "example.com/old");
+    const fixed = await appears(provider, ConfigMapResource, remote("fixed"));
+
+    // Whoever sees the first one go deletes its copy, and has none to replace.
+    await harness.stopVirtualNode();
+    await consumer.delete(SecretResource, local("typed"));
+    await consumer.create(SecretResource, { ...secret, type: "example.com/new", stringData: { p: "new" } });
+    await consumer.delete(ConfigMapResource, local("fixed"));
+    await consumer.create(ConfigMapResource, { ...settings, data: { color: "blue" } });
+    expect((await provider.get(SecretResource, remote("typed")))?.metadata?.uid).to.equal(before.metadata?.uid);
+    await harness.startVirtualNode();
+
+    const after = await appears(provider, SecretResource, remote("typed"), ({ type }) => type === "example.com/new");
+    expect(after.metadata?.uid).to.not.equal(before.metadata?.uid);
+    expect(after.data).to.deep.equal({ p: Buffer.from("new").toString("base64") });
+    const blue = await appears(provider, ConfigMapResource, remote("fixed"), ({ data }) => data?.["color"] === "blue");
+    expect(blue.metadata?.uid).to.not.equal(fixed.metadata?.uid);
+    await consumer.delete(SecretResource, local("typed"));
+    await consumer.delete(ConfigMapResource, local("fixed"));
+    await Promise.all([
+      vanishes(provider, SecretResource, remote("typed")),
+      vanishes(provider, ConfigMapResource, remote("fixed")),
+    ]);
+  });
+
   it("notes on Services and Ingresses where the provider has published them", async () => {
     const spec = { type: "LoadBalancer", selector: { app: "shop" }, ports: [{ port: 80 }] };
     await consumer.create(ServiceResource, { metadata: local("public"), spec });
