@@ -1058,6 +1058,33 @@ describe("virtual node between two API servers", function () {
     expect((await appears(consumer, PodResource, local("web"))).metadata?.uid).to.equal(pod.metadata?.uid);
   });
 
+  it("does not run a pod again that has ended, when the provider has lost what it knew of it", async () => {
+    await createPod("finished", { restartPolicy: "Never" });
+    const [main] = running().containerStatuses ?? [];
+    const terminated = { exitCode: 0, startedAt: START, finishedAt: "2026-01-01T00:00:05Z", reason: "Completed" };
+    const ended = { ...main!, ready: false, state: { terminated } };
+    await runRemotely("finished", { ...running(), phase: "Succeeded", containerStatuses: [ended] });
+    const succeeded = ({ status }: Pod): boolean => status?.phase === "Succeeded";
+    const before = await appears(consumer, PodResource, local("finished"), succeeded);
+
+    await harness.stopVirtualNode();
+    await provider.delete(ShadowPodResource, remote("finished"));
+    if (await provider.get(PodResource, remote("finished")))
+      await provider.delete(PodResource, remote("finished"), { gracePeriodSeconds: 0 });
+    await vanishes(provider, PodResource, remote("finished"));
+    await harness.startVirtualNode();
+
+    // Comes after all that is there, which is looked at first.
+    await createPod("after-finished");
+    await appears(provider, ShadowPodResource, remote("after-finished"));
+    expect(await provider.get(ShadowPodResource, remote("finished"))).to.equal(undefined);
+    const after = await appears(consumer, PodResource, local("finished"));
+    expect(after.status).to.deep.equal(before.status);
+    for (const name of ["finished", "after-finished"])
+      await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
+    await vanishes(provider, ShadowPodResource, remote("after-finished"));
+  });
+
   it("shares a provider with another virtual node: each has pods of its own, one of them reflects, and the other goes on", async () => {
     const second = "provider-second";
     const { spec } = await appears(consumer, VirtualNodeResource, { name: NODE, namespace: TENANT });
