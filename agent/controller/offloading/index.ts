@@ -1,6 +1,8 @@
+import { QuotaResource } from "../../api/index.js";
 import type { AreaSetup } from "../context.js";
 import { deadNodePodsController } from "./dead-node-pods-controller.js";
 import { earlyPodsController } from "./early-pods-controller.js";
+import { podsOfShadowPods } from "./informers.js";
 import { namespaceMapController } from "./namespace-map/controller.js";
 import { namespaceOffloadingController } from "./namespace-offloading/controller.js";
 import { namespaceOffloadingPolicyController } from "./namespace-offloading-policy/controller.js";
@@ -9,6 +11,8 @@ import { releasedVolumeController } from "./storage/released-volume-controller.j
 import { remoteUnavailableController } from "./remote-unavailable-controller.js";
 import { shadowEndpointSliceController } from "./shadow-endpoint-slice/controller.js";
 import { shadowPodController } from "./shadow-pod/controller.js";
+import { quotaExcessController } from "./shadow-pod/quota-excess-controller.js";
+import { QuotaRoom } from "./shadow-pod/quota-room.js";
 import { unplacedPodsController } from "./unplaced-pods-controller.js";
 import { virtualNodeController } from "./virtual-node/controller.js";
 import { virtualNodeCreator } from "./virtual-node-creator.js";
@@ -18,18 +22,23 @@ import { virtualNodeCreator } from "./virtual-node-creator.js";
  * cluster may hold. On the provider: the
  * namespaces, pods and endpoints that consumers ask for. The virtual node's own work is a process of its own.
  */
-export const setupOffloading: AreaSetup = (context) => [
-  virtualNodeCreator(context),
-  virtualNodeController(context),
-  namespaceOffloadingController(context),
-  namespaceOffloadingPolicyController(context),
-  earlyPodsController(context),
-  unplacedPodsController(context),
-  namespaceMapController(context),
-  shadowPodController(context),
-  deadNodePodsController(context),
-  shadowEndpointSliceController(context),
-  remoteUnavailableController(context),
-  ...(context.config.storageEnabled ? [localClaimController(context)] : []),
-  releasedVolumeController(context),
-];
+export const setupOffloading: AreaSetup = (context) => {
+  const { informers, config } = context;
+  const room = new QuotaRoom(informers.for(QuotaResource), podsOfShadowPods(context));
+  return [
+    virtualNodeCreator(context),
+    virtualNodeController(context),
+    namespaceOffloadingController(context),
+    namespaceOffloadingPolicyController(context),
+    earlyPodsController(context),
+    unplacedPodsController(context),
+    namespaceMapController(context),
+    shadowPodController(context, room),
+    ...(config.resourceEnforcement ? [quotaExcessController(context, room)] : []),
+    deadNodePodsController(context),
+    shadowEndpointSliceController(context),
+    remoteUnavailableController(context),
+    ...(config.storageEnabled ? [localClaimController(context)] : []),
+    releasedVolumeController(context),
+  ];
+};

@@ -20,6 +20,11 @@ export function offloadedPods({ informers }: WithInformers): Informer<Pod> {
     .addIndex(BY_NODE, (pod) => (pod.spec?.nodeName ? [pod.spec.nodeName] : []));
 }
 
+/** On the provider: the Pods that were made for ShadowPods. */
+export function podsOfShadowPods({ informers }: WithInformers): Informer<Pod> {
+  return informers.for(PodResource, { labelSelector: `${Labels.managedBy}=${LabelValues.shadowPodManager}` });
+}
+
 /** The pods of the virtual nodes' own processes. */
 export function virtualKubeletPods({ informers }: WithInformers): Informer<Pod> {
   return informers.for(PodResource, {

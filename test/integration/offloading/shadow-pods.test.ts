@@ -267,6 +267,24 @@ describe("shadow resources against a real API server", function () {
     await ask("late");
     await tells("late", "free -1200m / requested 400m");
     expect(await uids()).to.deep.equal(before);
+    const exceeding = async (): Promise<string[]> => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      const told = items.filter(({ reason, involvedObject: on }) => reason === "QuotaExceeded" && on.name === user);
+      return told.map(({ message, count }) => `${count}: ${message ?? ""}`);
+    };
+    const isTold = (...amounts: string[]): Promise<unknown> =>
+      eventually(`${amounts.length} events of more that runs than is granted`, async () => {
+        const messages = await exceeding();
+        return amounts.every((amount) => messages.some((one) => one.startsWith("1: ") && one.includes(amount)));
+      });
+    await isTold("1200m of cpu more than the 400m granted");
+    // A Pod less, or a look more, changes nothing of what was granted.
+    await client.mergePatch(QuotaResource, id(user), { metadata: { annotations: { look: "again" } } });
+    await client.delete(ShadowPodResource, id(running[1] ?? ""));
+    await eventually("one Pod less", async () => !(await client.get(PodResource, id(running[1] ?? ""))));
+    await grant("300m");
+    await isTold("1200m of cpu more than the 400m granted", "900m of cpu more than the 300m granted");
+    expect(await exceeding()).to.have.length(2);
     for (const name of [...names, "vast", "late"]) await client.delete(ShadowPodResource, id(name));
   });
 

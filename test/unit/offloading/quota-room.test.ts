@@ -7,14 +7,14 @@ import { Informer, PodResource, type KubeClient } from "../../../agent/runtime/i
 const USER = "slice-1";
 const client = {} as KubeClient;
 
-function setup(spec: Partial<Quota["spec"]> = {}): { room: QuotaRoom; pods: Informer<Pod> } {
+function setup(spec: Partial<Quota["spec"]> = {}): { room: QuotaRoom; pods: Informer<Pod>; quota: Quota } {
   const quotas = new Informer(client, QuotaResource);
   const resources = { cpu: "1", pods: 10 };
-  quotas.observe(
-    QuotaResource.build({ metadata: { name: "q", namespace: "t" }, spec: { user: USER, resources, ...spec } }),
-  );
+  const metadata = { name: "q", namespace: "t" };
+  const quota = QuotaResource.build({ metadata, spec: { user: USER, resources, ...spec } });
+  quotas.observe(quota);
   const pods = new Informer(client, PodResource);
-  return { room: new QuotaRoom(quotas, pods), pods };
+  return { room: new QuotaRoom(quotas, pods), pods, quota };
 }
 
 const metadata = (name: string) => ({ name, namespace: "n", labels: { "liqo.io/creator-user": USER } });
@@ -58,6 +58,20 @@ describe("room in a quota", () => {
     expect(room.take(shadow("a", "1"))).to.equal(undefined);
     const free = ShadowPodResource.build({ metadata: { name: "f", namespace: "n" }, spec: { pod: spec("64") } });
     expect(room.take(free)).to.equal(undefined);
+  });
+
+  it("may be less than what runs, once a smaller grant has come: then it is known by how much", () => {
+    const { room, pods, quota } = setup();
+    pods.observe(running("a", "900m"));
+    pods.observe({ ...running("ended", "1"), status: { phase: "Failed" } });
+    expect(room.excessOf(quota)).to.deep.equal({});
+    expect(room.take(shadow("b", "100m"))).to.equal(undefined);
+    const granted = (resources: Quota["spec"]["resources"]): Quota => ({
+      ...quota,
+      spec: { ...quota.spec, resources },
+    });
+    expect(room.excessOf(granted({ cpu: "250m", pods: 1 }))).to.deep.equal({ cpu: "750m", pods: "1" });
+    expect(room.excessOf(granted({ memory: "1Gi" }))).to.deep.equal({ cpu: "1" });
   });
 
   it("ends with the grant", () => {

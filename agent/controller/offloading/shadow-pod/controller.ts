@@ -2,7 +2,6 @@ import type { Pod } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   Labels,
-  LabelValues,
   QuotaResource,
   ShadowPodResource,
   type Configuration,
@@ -22,12 +21,13 @@ import { takesMore } from "../../webhooks/pod-cost.js";
 import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { hasEnded } from "../has-ended.js";
+import { podsOfShadowPods } from "../informers.js";
 import { unlessGone } from "../unless-gone.js";
 import { appliedChanges, applyChanges, changesDigest, hasNewChanges } from "./changes.js";
 import { metadataPatch, podOf } from "./pod.js";
 import { Crowd } from "./crowd.js";
 import { leftOut } from "./left-out.js";
-import { QuotaRoom, userOf } from "./quota-room.js";
+import { userOf, type QuotaRoom } from "./quota-room.js";
 
 /** Pods of a whole Deployment arrive together: each is one request, so many run at the same time. */
 const WORKERS = 20;
@@ -42,13 +42,12 @@ const FAILED_CREATE = "FailedCreatePod";
  * changes in the ShadowPod, as far as a running Pod takes it; writes the Pod's phase into the ShadowPod's status (offloading
  * specification, §5.4). Decides from the caches only, so that a Pod follows its ShadowPod by one request.
  */
-export function shadowPodController(context: ControllerContext): Controller {
+export function shadowPodController(context: ControllerContext, room: QuotaRoom): Controller {
   const { client, informers, config, logger } = context;
   const shadowPods = informers.for(ShadowPodResource);
-  const pods = informers.for(PodResource, { labelSelector: `${Labels.managedBy}=${LabelValues.shadowPodManager}` });
+  const pods = podsOfShadowPods(context);
   const configurations = informers.for(ConfigurationResource);
   const quotas = informers.for(QuotaResource);
-  const room = new QuotaRoom(quotas, pods);
   const events = context.recorder("shadowpod-controller");
   const made = new Crowd(CROWD.pods, CROWD.milliseconds);
   const begun = new Crowd(CROWD.pods, CROWD.milliseconds);

@@ -1,5 +1,13 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { escapeUser, Labels, type Quota, type ResourceList, type ShadowPod } from "../../../api/index.js";
+import {
+  compareQuantities,
+  escapeUser,
+  Labels,
+  subtractQuantities,
+  type Quota,
+  type ResourceList,
+  type ShadowPod,
+} from "../../../api/index.js";
 import { keyOf, type Informer } from "../../../runtime/index.js";
 import { podCost } from "../../webhooks/pod-cost.js";
 import { hasEnded } from "../has-ended.js";
@@ -63,8 +71,17 @@ export class QuotaRoom {
     return [...this.waiting].filter(([, other]) => user === undefined || other === user).map(([key]) => key);
   }
 
+  /** What the user's Pods take beyond the Quota, by resource; empty when they are within it. Pods are counted where the Quota does. */
+  excessOf({ spec }: Quota): ResourceList {
+    const used = Object.entries(this.usedBy(escapeUser(spec.user)));
+    const beyond = used
+      .filter(([resource]) => resource !== "pods" || spec.resources["pods"] !== undefined)
+      .map(([resource, amount]) => [resource, subtractQuantities(amount, spec.resources[resource] ?? 0)] as const);
+    return Object.fromEntries(beyond.filter(([, amount]) => compareQuantities(amount, 0) > 0));
+  }
+
   /** What is reserved counts in place of what its Pod takes yet. */
-  private usedBy(user: string, exceptKey: string): ResourceList {
+  private usedBy(user: string, exceptKey?: string): ResourceList {
     const running = this.pods
       .byIndex(CREATOR_INDEX, user)
       .filter((pod) => !hasEnded(pod) && keyOf(pod) !== exceptKey && !this.reserved.has(keyOf(pod)))
