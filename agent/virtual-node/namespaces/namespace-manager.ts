@@ -1,4 +1,4 @@
-import { NamespaceMapResource, type NamespaceMap } from "../../api/index.js";
+import { NamespaceMapResource, VirtualNodeResource, type NamespaceMap } from "../../api/index.js";
 import { Controller, Informer, messageOf } from "../../runtime/index.js";
 import type { NamespacePair, VirtualNodeContext } from "../context.js";
 import { namespaceMappings, type NamespaceMapping } from "./namespace-mapping.js";
@@ -14,12 +14,13 @@ export interface NamespaceActivity {
 /** Begins an activity in a mapped namespace; must not wait for the remote cluster. */
 export type NamespaceActivityFactory = (pair: NamespacePair) => NamespaceActivity;
 
-/** `lost`: not mapped, and long enough so. `unsettled`: not mapped, but that may change in a moment. */
+/** `lost`: not mapped, and long enough so. `unsettled`: not mapped, but that may change in a moment, or not known to be mapped. */
 export type NamespaceStanding = "active" | "unsettled" | "lost";
 
 /**
- * Starts and stops what is done per mapped namespace. Watches: NamespaceMaps of the tenant namespace. Writes nothing.
- * Remote access is granted per namespace, so everything that watches the provider lives and dies with a mapping.
+ * Starts and stops what is done per mapped namespace. Watches: NamespaceMaps of the tenant namespace. Writes nothing but events.
+ * While the maps contradict each other, everything goes on as it is, and no namespace counts as lost. Remote access
+ * is granted per namespace, so everything that watches the provider lives and dies with a mapping.
  */
 export class NamespaceManager {
   readonly name = "namespaces";
@@ -30,7 +31,8 @@ export class NamespaceManager {
   private readonly lostSince = new Map<string, number>();
   private readonly listeners: ((localNamespace: string) => void)[] = [];
   private mappings = new Map<string, NamespaceMapping>();
-  private startedAt = 0;
+  /** Since when the maps tell what is mapped; 0: they do not. */
+  private knownSince = 0;
 
   constructor(
     private readonly context: VirtualNodeContext,
@@ -60,7 +62,6 @@ export class NamespaceManager {
   async start(): Promise<void> {
     this.maps.start();
     await this.maps.waitForSync();
-    this.startedAt = Date.now();
     this.maps.onEvent(() => this.refresh());
     this.refresh();
     this.controller.start();
@@ -82,11 +83,11 @@ export class NamespaceManager {
 
   standingOf(localNamespace: string): NamespaceStanding {
     if (this.active.has(localNamespace)) return "active";
-    if (this.startedAt === 0) return "unsettled";
+    if (this.knownSince === 0) return "unsettled";
     const phase = this.mappings.get(localNamespace)?.phase;
     if (phase === "Accepted") return "unsettled";
     if (phase === "Terminating") return "lost";
-    const since = this.lostSince.get(localNamespace) ?? this.startedAt;
+    const since = this.lostSince.get(localNamespace) ?? this.knownSince;
     return Date.now() - since >= this.graceMs ? "lost" : "unsettled";
   }
 
@@ -95,12 +96,22 @@ export class NamespaceManager {
     try {
       this.mappings = namespaceMappings(this.maps.list(), this.context.config.foreignClusterId).mappings;
     } catch (error) {
-      this.context.logger.error({ reason: messageOf(error) }, "namespace mappings left as they were");
-      return;
+      return this.refuse(messageOf(error));
     }
+    if (this.knownSince === 0) this.knownSince = Date.now();
     for (const namespace of new Set([...before.keys(), ...this.mappings.keys(), ...this.active.keys()])) {
       this.controller.enqueue(namespace);
     }
+  }
+
+  /** After a restart nothing is known from before: pods of every namespace would be given up for a map too many. */
+  private refuse(reason: string): void {
+    const { state, recorder, logger } = this.context;
+    this.knownSince = 0;
+    this.lostSince.clear();
+    logger.error({ reason }, "namespace mappings left as they were");
+    const { virtualNode } = state;
+    if (virtualNode) recorder.warning(VirtualNodeResource, virtualNode, "NamespaceMapsContradict", reason);
   }
 
   private async reconcile(namespace: string): Promise<{ requeueAfterMs?: number }> {
@@ -112,7 +123,7 @@ export class NamespaceManager {
       if (present?.remote !== mapping.remote) this.open({ local: namespace, remote: mapping.remote });
       return {};
     }
-    if (!present) return {};
+    if (!present || this.knownSince === 0) return {};
     const since = this.lostSince.get(namespace) ?? Date.now();
     this.lostSince.set(namespace, since);
     const left = mapping?.phase === "Terminating" ? 0 : since + this.graceMs - Date.now();

@@ -24,7 +24,10 @@ export function namespaceMappings(
   );
   if (own.length > 1) {
     const names = own.map(({ metadata }) => metadata.name).join(", ");
-    throw new Error(`there is more than one NamespaceMap for cluster ${foreignClusterId}: ${names}. Keep one`);
+    throw new Error(
+      `there is more than one NamespaceMap for cluster ${foreignClusterId}: ${names}. Namespaces stay as they are until all but one are deleted: ` +
+        `keep ${foreignClusterId}, which this cluster's controller has made`,
+    );
   }
   const map = own[0];
   const mappings = new Map<string, NamespaceMapping>();
