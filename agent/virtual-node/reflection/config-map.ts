@@ -24,3 +24,9 @@ export const configMapKind: ReflectedKind<ConfigMap, ConfigMap> = {
     ...(immutable === undefined ? {} : { immutable }),
   }),
 };
+
+/** The CA alone, where ConfigMaps are not reflected: pods look for it all the same. Copies of other ones stay as they are. */
+export const rootCaKind: ReflectedKind<ConfigMap, ConfigMap> = {
+  ...configMapKind,
+  concerns: (name) => name === ROOT_CA,
+};

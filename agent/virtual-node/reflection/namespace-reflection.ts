@@ -4,7 +4,7 @@ import type { KubeObject } from "../../runtime/index.js";
 import { Informer, NodeResource } from "../../runtime/index.js";
 import type { NamespacePair, VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
-import { configMapKind } from "./config-map.js";
+import { configMapKind, rootCaKind } from "./config-map.js";
 import { CustomResourceProblems } from "./custom-resource-problems.js";
 import { customResourceKind, customResourceType } from "./custom-resource.js";
 import { endpointSliceKind } from "./endpoint-slice.js";
@@ -22,6 +22,13 @@ interface Entry {
   stop(): Promise<void>;
   open(scope: ReflectionScope): NamespaceActivity;
   enqueueAll(namespace?: string): void;
+}
+
+interface EntryOptions<L extends KubeObject, R extends KubeObject> {
+  /** What of the kind is reflected also where it is not to have any workers. */
+  always?: ReflectedKind<L, R>;
+  /** Told when the provider's objects cannot be watched. */
+  onFailure?: (error: unknown) => void;
 }
 
 /**
@@ -46,7 +53,9 @@ export class NamespaceReflection {
       this.entry(serviceKind, ({ services }) => [services]),
       this.slices,
       this.entry(ingressKind, ({ ingresses }) => [ingresses]),
-      this.entry(configMapKind, ({ configMaps, rootCa }) => (rootCa ? [configMaps, rootCa] : [configMaps])),
+      this.entry(configMapKind, ({ configMaps, rootCa }) => (rootCa ? [configMaps, rootCa] : [configMaps]), {
+        always: rootCaKind,
+      }),
       this.entry(secretKind, ({ secrets }) => [secrets]),
       this.claims,
       ...config.customResources.map((resource) => {
@@ -55,7 +64,7 @@ export class NamespaceReflection {
           customResourceKind(type),
           ({ customResources }) =>
             [customResources.get(customResourceName(resource))].filter((one) => one !== undefined),
-          (error) => this.problems.tell(type, error),
+          { onFailure: (error) => this.problems.tell(type, error) },
         );
       }),
     ];
@@ -150,14 +159,18 @@ export class NamespaceReflection {
   private entry<L extends KubeObject, R extends KubeObject>(
     kind: ReflectedKind<L, R>,
     informersOf: (local: LocalNamespace) => Informer<L>[],
-    onFailure?: (error: unknown) => void,
+    { always, onFailure }: EntryOptions<L, R> = {},
   ): Entry {
     const { workers, policy } = this.context.config.reflection[kind.name] ?? DEFAULT_SETTINGS;
-    const reflector = new Reflector(this.context, kind, workers, onFailure);
+    const reflector =
+      workers === 0 && always
+        ? new Reflector(this.context, always, 1, onFailure)
+        : new Reflector(this.context, kind, workers, onFailure);
     return {
       start: () => reflector.start(),
       stop: () => reflector.stop(),
-      open: (scope) => (workers === 0 ? NOTHING : reflector.open({ ...scope, policy }, informersOf(scope.local))),
+      open: (scope) =>
+        workers === 0 && !always ? NOTHING : reflector.open({ ...scope, policy }, informersOf(scope.local)),
       enqueueAll: (namespace) => reflector.enqueueAll(namespace),
     };
   }

@@ -30,6 +30,8 @@ export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
   name: string;
   local: ResourceType<L>;
   remote: ResourceType<R>;
+  /** Whether objects of that name in the consumer's cluster, and their copies, are looked at. Default: all. */
+  concerns?(name: string): boolean;
   /** Whether the object is to be at the provider at all. Throws when its annotations contradict each other, or the object cannot be carried. */
   accepts(object: L, scope: ReflectionScope, present: R | undefined): Verdict | Promise<Verdict>;
   /** Everything of the remote object but its name, namespace and standard metadata. `present` is the copy that is there. */

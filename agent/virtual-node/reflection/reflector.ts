@@ -48,8 +48,11 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     this.name = `reflect-${kind.name}`;
     const { config, logger } = context;
     this.reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
-    const reconcile = (key: string): Promise<void> =>
-      context.counters.count(splitKey(key).namespace ?? "", kind.local.kind, () => this.reconcile(key));
+    const reconcile = async (key: string): Promise<void> => {
+      const { namespace = "", name } = splitKey(key);
+      if (kind.concerns?.(name) === false) return;
+      await context.counters.count(namespace, kind.local.kind, () => this.reconcile(key));
+    };
     this.controller = new Controller({ name: this.name, workers, logger, reconcile });
   }
 

@@ -1085,6 +1085,29 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, ShadowPodResource, remote("after-finished"));
   });
 
+  it("reflects the cluster's CA, which pods are led to, also where it is told to reflect no ConfigMaps", async () => {
+    const ca = remote("kube-root-ca.crt.consu");
+    const own = { metadata: local("kube-root-ca.crt"), data: { "ca.crt": "pem" } };
+    await consumer.apply(ConfigMapResource, own, { fieldManager: "test", force: true });
+    await appears(provider, ConfigMapResource, ca);
+    await consumer.create(ConfigMapResource, { metadata: local("before"), data: {} });
+    await appears(provider, ConfigMapResource, remote("before"));
+    await harness.stopVirtualNode();
+    await consumer.delete(ConfigMapResource, local("before"));
+    await consumer.create(ConfigMapResource, { metadata: local("not-reflected"), data: {} });
+    await provider.delete(ConfigMapResource, ca);
+    await harness.startVirtualNode(NODE, ["--configmap-reflection-workers=0"]);
+    await appears(provider, ConfigMapResource, ca);
+    await provider.delete(ConfigMapResource, ca);
+    await appears(provider, ConfigMapResource, ca);
+    expect(await provider.get(ConfigMapResource, remote("not-reflected"))).to.equal(undefined);
+    expect(await provider.get(ConfigMapResource, remote("before")), "what was there before").to.not.equal(undefined);
+    await harness.stopVirtualNode();
+    await harness.startVirtualNode();
+    await appears(provider, ConfigMapResource, remote("not-reflected"));
+    await vanishes(provider, ConfigMapResource, remote("before"));
+  });
+
   it("shares a provider with another virtual node: each has pods of its own, one of them reflects, and the other goes on", async () => {
     const second = "provider-second";
     const { spec } = await appears(consumer, VirtualNodeResource, { name: NODE, namespace: TENANT });
