@@ -3,6 +3,7 @@ import type { ContainerStatus, Pod, PodCondition, PodStatus } from "kubernetes-t
 import { Labels } from "../../api/index.js";
 import { isDeleting, kubeTime } from "../../runtime/index.js";
 import { withRestarts } from "./restart-counts.js";
+import { withEndedDebuggers } from "./terminated-containers.js";
 
 /** Fields that the API server ties to the local pod's own spec, or that were decided when it was made. */
 const LOCAL_FIELDS = ["qosClass", "nominatedNodeName", "resourceClaimStatuses", "extendedResourceClaimStatus"] as const;
@@ -43,7 +44,10 @@ export function localPodStatus(local: Pod, remote: Pod, options: PodStatusOption
       present.initContainerStatuses,
       options.restartOffset,
     ),
-    ephemeralContainerStatuses: ofContainers(local.spec?.ephemeralContainers, source.ephemeralContainerStatuses),
+    ephemeralContainerStatuses: withEndedDebuggers(
+      ofContainers(local.spec?.ephemeralContainers, source.ephemeralContainerStatuses),
+      present.ephemeralContainerStatuses,
+    ),
     podIP,
     podIPs: podIP ? [{ ip: podIP }] : undefined,
     hostIP: options.hostIP,

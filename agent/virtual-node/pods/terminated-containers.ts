@@ -30,6 +30,20 @@ export function revivesContainers(local: Pod, remote: Pod): boolean {
   );
 }
 
+/**
+ * Statuses of ephemeral containers, each that has ended here as it was told: none is ever started again, and one that the provider starts in
+ * a pod made anew would have the API server refuse the whole status, under any restart policy.
+ */
+export function withEndedDebuggers(
+  remote: ContainerStatus[] | undefined,
+  local: ContainerStatus[] = [],
+): ContainerStatus[] | undefined {
+  const ended = local.filter(({ state }) => state?.terminated);
+  if (ended.length === 0) return remote;
+  const present = (remote ?? []).map((status) => ended.find(({ name }) => name === status.name) ?? status);
+  return [...present, ...ended.filter((status) => !present.includes(status))];
+}
+
 /** Such a rule starts every other container again, however that has ended. */
 function mayRestartAll({ restartPolicyRules }: RuledContainer): boolean {
   return restartPolicyRules?.some(({ action }) => action === "RestartAllContainers") ?? false;

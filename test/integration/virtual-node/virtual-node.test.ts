@@ -138,7 +138,8 @@ describe("virtual node between two API servers", function () {
       };
       await provider.create(PodResource, {
         metadata,
-        spec: { ...shadow.spec.pod, containers },
+        // Debuggers are added later only.
+        spec: { ...shadow.spec.pod, containers, ephemeralContainers: undefined },
       });
     }
     return provider.mergePatch(PodResource, remote(name), { status }, { subresource: "status" });
@@ -420,6 +421,19 @@ describe("virtual node between two API servers", function () {
       Boolean(now?.ephemeralContainerStatuses?.length),
     );
     expect(pod.status?.ephemeralContainerStatuses?.map(({ name }) => name)).to.deep.equal(["debugger"]);
+
+    // One that has ended is not started again here, whatever becomes of the pod at the provider.
+    const state = { terminated: { exitCode: 3, startedAt: START, finishedAt: START } };
+    const ended = { ...main!, name: "debugger", ready: false, state };
+    await runRemotely("changing", { ...status, ephemeralContainerStatuses: [ended] });
+    const isTold = ({ status: now }: Pod): boolean =>
+      now?.ephemeralContainerStatuses?.[0]?.state?.terminated?.exitCode === 3;
+    await appears(consumer, PodResource, id, isTold);
+    await provider.delete(PodResource, remote("changing"), { gracePeriodSeconds: 0 });
+    await runRemotely("changing", { ...status, ephemeralContainerStatuses: [{ ...main!, name: "debugger" }] });
+    const isMadeAnew = ({ status: now }: Pod): boolean =>
+      now?.containerStatuses?.[0]?.restartCount === 1 && Boolean(now.containerStatuses[0].state?.running);
+    expect(await appears(consumer, PodResource, id, isMadeAnew)).to.satisfy(isTold);
     await consumer.delete(PodResource, id, { gracePeriodSeconds: 0 });
   });
 

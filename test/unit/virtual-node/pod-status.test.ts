@@ -56,6 +56,24 @@ describe("status of the local pod", () => {
     });
   });
 
+  it("keeps an ephemeral container that has ended as it was told, as none is ever started again", () => {
+    const debuggers = [{ name: "first" }, { name: "second" }, { name: "third" }];
+    const ended = (name: string) => containerStatus({ name, ...terminated(3) });
+    const running = (name: string) => containerStatus({ name });
+    const local = pod(
+      { ephemeralContainerStatuses: [running("second"), ended("first"), ended("third")] },
+      { ephemeralContainers: debuggers },
+    );
+    const statuses = (remote: ContainerStatus[]) =>
+      localPodStatus(local, pod({ ephemeralContainerStatuses: remote }), options).ephemeralContainerStatuses;
+    expect(statuses([running("first"), ended("second")])).to.deep.equal([
+      ended("first"),
+      ended("second"),
+      ended("third"),
+    ]);
+    expect(statuses([]), "of a pod that has not begun").to.deep.equal([ended("first"), ended("third")]);
+  });
+
   it("tells of the containers that the pod has here, and of none that the provider has added", () => {
     const names = (statuses?: ContainerStatus[]) => statuses?.map(({ name }) => name);
     const added = containerStatus({ name: "added", ready: false });
