@@ -6,3 +6,9 @@ export function normalizeCidrs(value: string | readonly string[] | undefined): s
   if (value === undefined) return [];
   return (typeof value === "string" ? [value] : [...value]).filter((cidr) => cidr !== "");
 }
+
+/** As normalizeCidrs, of a status: an empty string keeps the place of a range that is not mapped yet (network specification, §3). */
+export function mappedCidrs(value: string | readonly string[] | undefined): string[] {
+  if (value === undefined) return [];
+  return typeof value === "string" ? [value] : [...value];
+}

@@ -4,6 +4,7 @@ import {
   isCidr,
   isLent,
   normalizeCidrs,
+  rangePairsOf,
   type Configuration,
   type GeneveTunnel,
   type IP,
@@ -57,11 +58,8 @@ export function collectState(args: GatewayArguments, objects: GatewayObjects): G
 }
 
 function pairs(configuration: Configuration | undefined, type: "pod" | "external"): RangePair[] {
-  const mapped = normalizeCidrs(configuration?.status?.remote?.cidr?.[type]);
-  return normalizeCidrs(configuration?.spec.remote?.cidr?.[type]).flatMap((real, index) => {
-    const counterpart = mapped[index];
-    return counterpart ? [{ real, mapped: counterpart }] : [];
-  });
+  if (!configuration) return [];
+  return rangePairsOf(configuration, type).map(([real, mapped]) => ({ real, mapped }));
 }
 
 function nodeStates({ nodeName }: GatewayArguments, objects: GatewayObjects): NodeState[] {

@@ -17,6 +17,7 @@ import {
   WgGatewayClientTemplateResource,
   WgGatewayServerResource,
   WgGatewayServerTemplateResource,
+  remoteRangePairs,
 } from "../../../agent/api/index.js";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import type { Startable } from "../../../agent/controller/context.js";
@@ -204,6 +205,30 @@ describe("network controllers on a real API server", function () {
       const names = networks.map(({ metadata }) => metadata.name).sort();
       return JSON.stringify(names) === JSON.stringify(left);
     });
+  });
+
+  it("maps nothing by a range that was given back while what follows it finds no room, and goes on with the others", async () => {
+    const id = { name: "any-name", namespace: TENANT };
+    const change = (pod: string[]) =>
+      client.mergePatch(ConfigurationResource, id, { spec: { remote: { cidr: { pod } } } });
+    const settled = (value: "True" | "False", words: RegExp) =>
+      eventually(ConfigurationResource, "any-name", TENANT, (object) => {
+        const condition = object.status?.conditions?.[0];
+        const isTold = condition?.status === value && words.test(condition.message ?? "");
+        return isTold && condition.observedGeneration === object.metadata.generation ? object : undefined;
+      });
+    await change(["10.5.0.0/16", "10.244.0.0/16"]);
+    expect((await settled("True", /all/)).status?.remote?.cidr?.pod).to.deep.equal(["10.5.0.0/16", "10.71.0.0/16"]);
+    // No pool has so much room.
+    await change(["10.0.0.0/9", "10.244.0.0/16"]);
+    const refused = await settled("False", /pod\[0\].*no free range/);
+    expect(refused.status?.remote?.cidr).to.deep.equal({ pod: ["", "10.71.0.0/16"], external: ["10.68.0.0/16"] });
+    expect(remoteRangePairs(refused)).to.deep.equal([
+      ["10.244.0.0/16", "10.71.0.0/16"],
+      ["10.70.0.0/16", "10.68.0.0/16"],
+    ]);
+    await change(["10.244.0.0/16"]);
+    expect((await settled("True", /all/)).status?.remote?.cidr?.pod).to.deep.equal(["10.71.0.0/16"]);
   });
 
   it("lends addresses, with a Service where one is asked for", async () => {

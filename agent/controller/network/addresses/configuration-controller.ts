@@ -3,11 +3,13 @@ import {
   ConfigurationResource,
   Labels,
   NetworkResource,
+  mappedCidrs,
   normalizeCidrs,
   remoteNetworkName,
   type ClusterRanges,
   type Configuration,
   type Network,
+  type StandardCondition,
 } from "../../../api/index.js";
 import {
   Controller,
@@ -49,10 +51,14 @@ export function configurationController(context: ControllerContext): Controller 
         recorder.warning(ConfigurationResource, found, "LabelMissing", reason);
         throw new TerminalError(`Configuration ${key}: ${reason}`);
       }
-      const configuration = await withLocalRanges(context, found, networks);
+      let configuration = await withLocalRanges(context, found, networks);
       if (!configuration) return;
+      // A range that is given back may be another peer's at once: nothing may go there by it any more.
+      if (configuration.status?.remote && !isObserved(configuration))
+        configuration = await writeStatus(context, configuration, networks);
       for (const type of TYPES) await applyNetworks(context, configuration, type, networks);
-      await writeStatus(context, configuration, networks);
+      configuration = await writeStatus(context, configuration, networks);
+      await labelConfigured(context, configuration);
     },
   });
   controller.watch(configurations);
@@ -141,22 +147,41 @@ function remoteNetwork(configuration: Configuration, type: RangeType, name: stri
   });
 }
 
+/** @returns the Configuration as it now is */
 async function writeStatus(
   { client, informers }: ControllerContext,
   configuration: Configuration,
   networks: Informer<Network>,
-): Promise<void> {
+): Promise<Configuration> {
   const remapped = Object.fromEntries(TYPES.map((type) => [type, remappedRanges(configuration, type, networks)]));
   const isComplete =
     (remapped[CidrType.pod] ?? []).length > 0 &&
     TYPES.every((type) => remapped[type]?.every((cidr) => cidr !== undefined));
   const failure = isComplete ? undefined : failureOf(configuration, networks);
-  const status = nextStatus(configuration, isComplete ? remapped : undefined, failure);
-  if (JSON.stringify(status) !== JSON.stringify(configuration.status)) {
-    const updated = await client.replaceStatus(ConfigurationResource, { ...configuration, status });
-    informers.for(ConfigurationResource).observe(updated);
-  }
-  await labelConfigured({ client, configuration, isComplete });
+  const remote = isComplete ? { cidr: remapped as ClusterRanges } : formerRanges(configuration, remapped);
+  const status = nextStatus(configuration, remote, { isComplete, failure });
+  if (JSON.stringify(status) === JSON.stringify(configuration.status)) return configuration;
+  const updated = await client.replaceStatus(ConfigurationResource, { ...configuration, status });
+  informers.for(ConfigurationResource).observe(updated);
+  return updated;
+}
+
+/**
+ * The mapping while some ranges wait: there is none before the first complete one. What is mapped goes on as it is, and what spec.remote does
+ * not say any more is left out: an empty string keeps the place of a range that waits, as the index tells what is mapped to what.
+ */
+function formerRanges(
+  configuration: Configuration,
+  remapped: Record<string, (string | undefined)[]>,
+): { cidr: ClusterRanges } | undefined {
+  const former = configuration.status?.remote;
+  if (!former) return undefined;
+  const stands = isObserved(configuration);
+  const ranges = TYPES.map((type) => {
+    const present = stands ? mappedCidrs(former.cidr?.[type]) : [];
+    return [type, remapped[type]?.map((cidr, index) => cidr ?? present[index] ?? "")];
+  });
+  return { cidr: Object.fromEntries(ranges) as ClusterRanges };
 }
 
 function remappedRanges(
@@ -184,13 +209,11 @@ function failureOf(configuration: Configuration, networks: Informer<Network>): s
   return failures.length > 0 ? failures.join("; ") : undefined;
 }
 
-/** The former mapping stands until there is a new one, unless what it maps has changed. */
 function nextStatus(
   configuration: Configuration,
-  ranges: ClusterRanges | undefined,
-  failure: string | undefined,
+  remote: { cidr: ClusterRanges } | undefined,
+  { isComplete, failure }: { isComplete: boolean; failure: string | undefined },
 ): NonNullable<Configuration["status"]> {
-  const isComplete = ranges !== undefined;
   const conditions = withCondition(configuration.status?.conditions, {
     type: CONDITION,
     status: isComplete ? "True" : "False",
@@ -201,17 +224,13 @@ function nextStatus(
     observedGeneration: configuration.metadata.generation,
     lastTransitionTime: kubeTime(),
   });
-  return isComplete ? { remote: { cidr: ranges }, conditions } : { ...configuration.status, conditions };
+  return remote ? { remote, conditions } : { ...configuration.status, conditions };
 }
 
 /** What versions up to 1.1 look for instead of the condition. */
-async function labelConfigured(options: {
-  client: ControllerContext["client"];
-  configuration: Configuration;
-  isComplete: boolean;
-}): Promise<void> {
-  const { client, configuration, isComplete } = options;
+async function labelConfigured({ client }: ControllerContext, configuration: Configuration): Promise<void> {
   const { name = "", namespace, labels } = configuration.metadata;
+  const isComplete = isConfigured(configuration);
   if ((labels?.[Labels.configurationConfigured] === "true") === isComplete) return;
   const value = isComplete ? "true" : null;
   await client.mergePatch(
@@ -221,8 +240,16 @@ async function labelConfigured(options: {
   );
 }
 
-/** Whether the mapping in the status is that of the present spec (network specification, §3). */
-export function isConfigured({ metadata, status }: Configuration): boolean {
-  const condition = status?.conditions?.find(({ type }) => type === CONDITION);
-  return condition?.status === "True" && condition.observedGeneration === metadata.generation;
+/** Whether all of the present spec is mapped in the status (network specification, §3). */
+export function isConfigured(configuration: Configuration): boolean {
+  return isObserved(configuration) && conditionOf(configuration)?.status === "True";
+}
+
+/** Whether the status maps the present spec, if not all of it yet: before it does, its ranges may be others' by now. */
+export function isObserved(configuration: Configuration): boolean {
+  return conditionOf(configuration)?.observedGeneration === configuration.metadata.generation;
+}
+
+function conditionOf({ status }: Configuration): StandardCondition | undefined {
+  return findCondition(status?.conditions, CONDITION);
 }

@@ -3,7 +3,7 @@ import {
   IPResource,
   Labels,
   firstAddress,
-  normalizeCidrs,
+  mappedCidrs,
   unknownSourceIPName,
 } from "../../../api/index.js";
 import { Controller, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
@@ -23,8 +23,8 @@ export function unknownSourceIPController(context: ControllerContext): Controlle
     logger,
     reconcile: async (key) => {
       const configuration = configurations.get(key);
-      const external = normalizeCidrs(configuration?.status?.remote?.cidr?.external)[0];
-      if (!configuration || isDeleting(configuration) || external === undefined) return;
+      const external = mappedCidrs(configuration?.status?.remote?.cidr?.external)[0];
+      if (!configuration || isDeleting(configuration) || !external) return;
       const { name: owner = "", namespace = "", labels } = configuration.metadata;
       const name = unknownSourceIPName(owner);
       const remoteClusterID = labels?.[Labels.remoteClusterID];

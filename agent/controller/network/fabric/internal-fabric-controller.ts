@@ -12,7 +12,7 @@ import {
 } from "../../../api/index.js";
 import { Controller, isDeleting, nonBlockingOwnerReference, sameJson } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
-import { isConfigured } from "../addresses/configuration-controller.js";
+import { isConfigured, isObserved } from "../addresses/configuration-controller.js";
 import type { Lock } from "../addresses/lock.js";
 import { remoteClusterOf, type Gateway } from "../gateways/kinds.js";
 import { freeLinkAddress } from "./link-addresses.js";
@@ -44,9 +44,9 @@ export function internalFabricController(context: ControllerContext, lock: Lock)
         if (present && !isDeleting(present)) await client.delete(InternalFabricResource, { name: remote, namespace });
         return;
       }
-      // While the ranges are being chosen anew the former ones go on to work.
-      if (!isConfigured(configuration) || !gateway.status?.internalEndpoint?.ip || (present && isDeleting(present)))
-        return;
+      if (!gateway.status?.internalEndpoint?.ip || (present && isDeleting(present))) return;
+      // While ranges are being chosen anew the others go on to work, and those that were given back do not.
+      if (!(present ? isObserved(configuration) : isConfigured(configuration))) return;
       if (present) await update(present, gateway, configuration);
       else await lock.run(() => create(gateway, configuration, namespace, remote));
     },
