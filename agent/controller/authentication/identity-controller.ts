@@ -4,10 +4,11 @@ import {
   DataKeys,
   IdentityResource,
   Labels,
+  Names,
   kubeconfigSecretName,
   type Identity,
 } from "../../api/index.js";
-import { makeKubeconfig } from "../../crypto/index.js";
+import { makeKubeconfig, type KeyPair } from "../../crypto/index.js";
 import {
   Controller,
   SecretResource,
@@ -21,10 +22,12 @@ import {
 } from "../../runtime/index.js";
 import { FIELD_MANAGER, type AuthenticationArea } from "./area.js";
 import { encodeBase64, isOwnedBy } from "./lookups.js";
+import { isCertificateOf } from "./own-key.js";
 
 /**
  * Consumer. Watches Identities, their kubeconfig Secrets and the cluster's keys; owns Secret `kubeconfig-<identity>`; writes
- * `status.kubeconfigSecretRef` (control plane specification, §5).
+ * `status.kubeconfigSecretRef` (control plane specification, §5). With new keys of the cluster a kubeconfig stays as it was until its certificate
+ * is theirs, too: the former key and certificate still let this cluster in, the new key with the former certificate would not.
  */
 export function identityController(area: AuthenticationArea): Controller {
   const { client, logger } = area.context;
@@ -39,7 +42,9 @@ export function identityController(area: AuthenticationArea): Controller {
     if (isDeleting(identity) || !identity.spec.authParams) return;
     // Replication from an earlier peering still ends: the new Secret comes when the old one is gone.
     if (secret && isDeleting(secret)) return;
-    const desired = await secretFor(identity);
+    const keys = await area.keys.get();
+    refuseOthersCertificate(identity, keys);
+    const desired = secretFor(identity, keys);
     if (!secret || !isUpToDate(secret, desired)) {
       kubeconfigs.observe(await client.apply(SecretResource, desired, { fieldManager: FIELD_MANAGER }));
       const [reason, what] = secret ? ["IdentityRenewed", "renewed"] : ["IdentityReady", "made"];
@@ -48,7 +53,16 @@ export function identityController(area: AuthenticationArea): Controller {
     await writeStatus(identity);
   }
 
-  async function secretFor(identity: Identity): Promise<Secret> {
+  function refuseOthersCertificate(identity: Identity, keys: KeyPair): void {
+    if (isCertificateOf(keys, identity.spec.authParams?.signedCRT) !== false) return;
+    const message =
+      `spec.authParams.signedCRT was issued for another key than that in Secret ${Names.authenticationKeysSecret}: the kubeconfig stays as it is. ` +
+      `Have cluster ${identity.spec.clusterID} know the new key by authenticating anew (pulumi refresh, pulumi up), or restore the former Secret`;
+    events.warning(IdentityResource, identity, "CertificateOfOtherKey", message);
+    throw new TerminalError(`Identity ${keyOf(identity)}: ${message}`);
+  }
+
+  function secretFor(identity: Identity, keys: KeyPair): Secret {
     const { name = "", namespace } = identity.metadata;
     const { clusterID = "", type, namespace: remoteNamespace } = identity.spec;
     const isControlPlane = type === "ControlPlane";
@@ -62,13 +76,12 @@ export function identityController(area: AuthenticationArea): Controller {
         ownerReferences: [ownerReference(IdentityResource, identity)],
       },
       type: "Opaque",
-      data: { [DataKeys.kubeconfig]: encodeBase64(await kubeconfigFor(identity)) },
+      data: { [DataKeys.kubeconfig]: encodeBase64(kubeconfigFor(identity, keys)) },
     };
   }
 
-  async function kubeconfigFor(identity: Identity): Promise<string> {
+  function kubeconfigFor(identity: Identity, { privateKey }: KeyPair): string {
     const { clusterID = "", type, namespace, authParams = {} } = identity.spec;
-    const { privateKey } = await area.keys.get();
     try {
       return makeKubeconfig({
         clusterID,

@@ -10,6 +10,7 @@ import { validityOf } from "../../crypto/index.js";
 import { Controller, isDeleting, keyOf, ownerReference } from "../../runtime/index.js";
 import { FIELD_MANAGER, type AuthenticationArea } from "./area.js";
 import { decodeBase64, isOwnedBy } from "./lookups.js";
+import { isCertificateOf } from "./own-key.js";
 
 /**
  * Consumer. Watches ControlPlane Identities and their Renews; owns one Renew per Identity, which is replicated; writes the certificate that
@@ -31,7 +32,17 @@ export function renewSourceController(area: AuthenticationArea): Controller {
       return;
     }
     const renewed = renew.status?.authParams;
-    if (renewed && isNewer(renewed, identity.spec.authParams)) await adopt(identity, renewed);
+    if (
+      renewed &&
+      (isNewer(renewed, identity.spec.authParams) || (await isOfPresentKey(renewed, identity.spec.authParams)))
+    )
+      await adopt(identity, renewed);
+  }
+
+  /** With new keys of this cluster, only a certificate for these is of use, whenever it was issued. */
+  async function isOfPresentKey(candidate: AuthParams, present: AuthParams): Promise<boolean> {
+    const keys = await area.keys.get();
+    return isCertificateOf(keys, present.signedCRT) === false && isCertificateOf(keys, candidate.signedCRT) === true;
   }
 
   function renewFor(identity: Identity): Renew {

@@ -9,10 +9,12 @@ import {
 import { Controller, findCondition, isDeleting, ownerReference, splitKey, sameJson } from "../../runtime/index.js";
 import { FIELD_MANAGER, type AuthenticationArea } from "./area.js";
 import { isOwnedBy, isReplicationSource, remoteClusterOf } from "./lookups.js";
+import { isCertificateOf, isRequestOf } from "./own-key.js";
 
 /**
  * Consumer. Watches its own ResourceSlices and the identities made from them; owns Identity `resourceslice-<slice>`: there while the
- * provider accepts the slice's authentication (control plane specification, §6).
+ * provider accepts the slice's authentication (control plane specification, §6). A denial while the cluster's keys are being replaced is of the
+ * former request: what the former key and certificate are good for goes on until there are new ones.
  */
 export function sliceIdentityCreator(area: AuthenticationArea): Controller {
   const { client, logger } = area.context;
@@ -25,12 +27,22 @@ export function sliceIdentityCreator(area: AuthenticationArea): Controller {
     if (!slice) return remove(identity, name);
     if (!isReplicationSource(slice) || isDeleting(slice)) return;
     const authentication = findCondition(slice.status?.conditions, "Authentication");
-    if (authentication?.status === "Denied") return remove(identity, name);
+    if (authentication?.status === "Denied") {
+      if (!(await isBetweenKeys(slice, identity))) await remove(identity, name);
+      return;
+    }
     if (authentication?.status !== "Accepted" || !slice.status?.authParams) return;
     if (identity && isDeleting(identity)) return;
     const desired = identityFor(slice);
     if (identity && isUpToDate(identity, desired)) return;
     identities.observe(await client.apply(IdentityResource, desired, { fieldManager: FIELD_MANAGER }));
+  }
+
+  async function isBetweenKeys({ spec }: ResourceSlice, identity: Identity | undefined): Promise<boolean> {
+    const keys = await area.keys.get();
+    return (
+      isRequestOf(keys, spec.csr) === false || isCertificateOf(keys, identity?.spec.authParams?.signedCRT) === false
+    );
   }
 
   async function remove(identity: Identity | undefined, sliceName: string): Promise<void> {

@@ -3,14 +3,16 @@ import { makeCertificateRequest, sliceSubject } from "../../crypto/index.js";
 import { Controller, TerminalError, isDeleting, keyOf } from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
 import { encodeBase64, isReplicationSource, remoteClusterOf } from "./lookups.js";
+import { isCertificateOf, isRequestOf } from "./own-key.js";
 
 /**
  * Consumer. Watches its own ResourceSlices; fills in what their spec lacks: both cluster IDs and the certificate request (control plane
- * specification, §6). A request that is there is never replaced.
+ * specification, §6). A request that is there is replaced only when the cluster has other keys by now, and the provider knows them: before, it
+ * would deny the slice.
  */
 export function sliceSourceController(area: AuthenticationArea): Controller {
   const { client, logger, config } = area.context;
-  const { slices, namespaces } = area.informers;
+  const { slices, namespaces, identities } = area.informers;
 
   async function reconcile(key: string): Promise<void> {
     const slice = slices.get(key);
@@ -27,8 +29,19 @@ export function sliceSourceController(area: AuthenticationArea): Controller {
     return {
       ...(consumerClusterID ? {} : { consumerClusterID: config.clusterId }),
       ...(providerClusterID ? {} : { providerClusterID: providerOf(slice) }),
-      ...(csr ? {} : { csr: await request(slice) }),
+      ...(csr && !(await isOfFormerKey(slice)) ? {} : { csr: await request(slice) }),
     };
+  }
+
+  /** By its certificate for this cluster's control plane the provider tells which key it knows. */
+  async function isOfFormerKey({ spec, metadata }: ResourceSlice): Promise<boolean> {
+    const keys = await area.keys.get();
+    if (isRequestOf(keys, spec.csr) !== false) return false;
+    return identities
+      .inNamespace(metadata.namespace ?? "")
+      .some(
+        ({ spec: { type, authParams } }) => type === "ControlPlane" && isCertificateOf(keys, authParams?.signedCRT),
+      );
   }
 
   function providerOf(slice: ResourceSlice): string {
@@ -47,5 +60,6 @@ export function sliceSourceController(area: AuthenticationArea): Controller {
 
   return new Controller({ name: "resourceslice-source-controller", logger, reconcile })
     .watch(slices)
+    .watch(identities, ({ metadata }) => slices.inNamespace(metadata.namespace ?? "").map(keyOf))
     .watch(namespaces, ({ metadata }) => slices.inNamespace(metadata?.name ?? "").map(keyOf));
 }

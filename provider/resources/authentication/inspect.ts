@@ -1,4 +1,4 @@
-import { Labels } from "../../../agent/api/index.js";
+import { DataKeys, Labels, Names } from "../../../agent/api/index.js";
 import { SecretResource } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
@@ -10,7 +10,7 @@ import { findNonce } from "./nonce.js";
 import { partiesOf, type Party } from "./party.js";
 import type { AuthenticationInputs, AuthenticationOutputs } from "./schema.js";
 import { ifVisible } from "../../waits/index.js";
-import { findTenant } from "./tenant.js";
+import { findTenant, isOfOtherKey } from "./tenant.js";
 
 export interface FoundAuthentication {
   inputs: AuthenticationInputs;
@@ -28,12 +28,13 @@ export async function inspectAuthentication(
   const namespaces = namesOf(tenantNamespaces);
   const parties = partiesOf(pair, namespaces);
   const { consumer, provider } = parties;
-  const [tenant, identity, nonce, inBandProxy, ownSecret] = await Promise.all([
+  const [tenant, identity, nonce, inBandProxy, ownSecret, publicKey] = await Promise.all([
     namespaces.provider ? findTenant(provider, signal) : undefined,
     namespaces.consumer ? findIdentity(consumer, signal) : undefined,
     namespaces.provider ? findNonce(provider, Labels.nonce, signal) : undefined,
     namespaces.consumer && inputs.inBand ? presentProxyUrl(parties, signal) : undefined,
     namespaces.consumer ? findOwnKubeconfig(consumer, signal) : undefined,
+    findPublicKey(consumer, signal),
   ]);
   if (!tenant && !identity) return undefined;
   const observed = { ...inputs };
@@ -49,6 +50,9 @@ export async function inspectAuthentication(
     !tenant && "provider: the Tenant is missing",
     tenant && !nonce && !isByHand && "provider: the nonce is missing",
     tenant && (tenant.spec.proxyURL ?? "") !== (wantedProxy ?? "") && "provider: the Tenant names another proxy",
+    tenant &&
+      isOfOtherKey(tenant, publicKey) &&
+      "provider: the Tenant is of another key than the consumer's present one",
     !identity && !isByHand && "consumer: the Identity is missing",
     identity && !identity.status?.kubeconfigSecretRef?.name && "consumer: the Identity has no kubeconfig",
     identity &&
@@ -92,4 +96,15 @@ async function findOwnKubeconfig(
   const labelSelector = { [Labels.identityType]: "ControlPlane", [Labels.remoteClusterID]: remoteId };
   const found = await ifVisible(client.list(SecretResource, { namespace, labelSelector, signal }));
   return found?.items[0]?.metadata?.name;
+}
+
+/** The consumer's, as its agent keeps it (base64); undefined where it may not be read. */
+async function findPublicKey(
+  { client, agentNamespace: namespace }: Party,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const secret = await ifVisible(
+    client.get(SecretResource, { name: Names.authenticationKeysSecret, namespace }, signal),
+  );
+  return secret?.data?.[DataKeys.publicKey];
 }

@@ -8,7 +8,14 @@ import {
   type Tenant,
   type TenantCondition,
 } from "../../../agent/api/index.js";
-import { controlPlaneSubject, isRequestOf, makeCertificateRequest } from "../../../agent/crypto/index.js";
+import {
+  certificateKey,
+  controlPlaneSubject,
+  isRequestOf,
+  makeCertificateRequest,
+  publicKeyDer,
+  readPublicKey,
+} from "../../../agent/crypto/index.js";
 import { SecretResource } from "../../../agent/runtime/index.js";
 import { applyExactly } from "../../kube/apply-exactly.js";
 import { latestWarning, waitFor, type Progress, type Verdict } from "../../waits/index.js";
@@ -170,5 +177,22 @@ export function judgeTenant(tenant: Tenant | undefined, asked?: TenantCondition)
   const wanted = tenant.spec.proxyURL ?? "";
   if (!tenantNamespace || !authParams?.apiServer) return { waiting: "the agent has not answered yet" };
   if ((authParams.proxyURL ?? "") !== wanted) return { waiting: "the agent has not taken up the proxy's address yet" };
+  const certificate = certificateKey(Buffer.from(authParams.signedCRT ?? "", "base64"));
+  if (certificate && keyIn(tenant.spec.publicKey)?.equals(certificate) === false)
+    return { waiting: "the agent has not signed a certificate for the consumer's present key yet" };
   return { done: { authParams, tenantNamespace } };
+}
+
+/** Whether a Tenant stands for the holder of another key than this one (base64 of PEM); what cannot be read is none that differs. */
+export function isOfOtherKey({ spec }: Tenant, publicKey: string | undefined): boolean {
+  const [known, present] = [keyIn(spec.publicKey), keyIn(publicKey)];
+  return known !== undefined && present !== undefined && !known.equals(present);
+}
+
+function keyIn(publicKey: string | undefined): Buffer | undefined {
+  try {
+    return publicKey ? publicKeyDer(readPublicKey(Buffer.from(publicKey, "base64"))) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -140,6 +140,48 @@ describe("the control plane of two clusters", function () {
     await requestSlice(consumer, provider, { cpu: "7" });
   });
 
+  it("goes on with its former key where it has a new one, until the provider knows that, and then with the new one", async () => {
+    const { client } = consumer;
+    const namespace = tenantNamespaceName(provider.id);
+    const [own, ofSlice] = [controlPlaneIdentityName(provider.id), resourceSliceIdentityName(provider.id)];
+    const kubeconfig = (identity: string) => ({ name: kubeconfigSecretName(identity), namespace });
+    const before = await Promise.all([own, ofSlice].map((name) => client.get(SecretResource, kubeconfig(name))));
+    const identity = await client.get(IdentityResource, { name: ofSlice, namespace });
+    const keys = { name: Names.authenticationKeysSecret, namespace: Names.namespace };
+    const former = await client.get(SecretResource, keys);
+    const signedID = { name: Names.signedNonceSecret, namespace };
+    const signed = await client.get(SecretResource, signedID);
+    await client.delete(SecretResource, keys);
+    await waitForObject(
+      client,
+      SecretResource,
+      keys,
+      "new ones",
+      ({ metadata }) => metadata?.uid !== former?.metadata?.uid,
+    );
+    for (const name of [own, ofSlice]) {
+      const what = `the warning on Identity ${name}`;
+      await waitFor(client, EventResource, { namespace, timeoutMs: 20_000, what }, (events) =>
+        events.some(({ reason, involvedObject }) => reason === "CertificateOfOtherKey" && involvedObject.name === name),
+      );
+    }
+    await requestSlice(consumer, provider, { cpu: "8" });
+    const between = await Promise.all([own, ofSlice].map((name) => client.get(SecretResource, kubeconfig(name))));
+    expect(between.map((secret) => secret?.data)).to.deep.equal(before.map((secret) => secret?.data));
+
+    await waitForObject(client, SecretResource, signedID, "a signature by the new key", ({ data }) =>
+      Boolean(data?.["signedNonce"] && data["signedNonce"] !== signed?.data?.["signedNonce"]),
+    );
+    await authenticate(consumer, provider);
+    for (const [index, name] of [own, ofSlice].entries())
+      await waitForObject(client, SecretResource, kubeconfig(name), "the new key", ({ data }) =>
+        Boolean(data?.["kubeconfig"] && data["kubeconfig"] !== before[index]?.data?.["kubeconfig"]),
+      );
+    const after = await client.get(IdentityResource, { name: ofSlice, namespace });
+    expect(after?.metadata.uid, "the slice's identity").to.equal(identity?.metadata.uid);
+    await requestSlice(consumer, provider, { cpu: "9" });
+  });
+
   it("withdraws a drained tenant's rights, and gives them back", async () => {
     const tenant = { name: consumer.id, namespace: tenantNamespaceName(consumer.id) };
     await provider.client.mergePatch(TenantResource, tenant, { spec: { tenantCondition: "Drained" } });

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { expect } from "chai";
 import { stringify } from "yaml";
 import {
@@ -9,10 +9,15 @@ import {
   type NamespaceOffloadingStatus,
   type ResourceSliceStatus,
 } from "../../../agent/api/index.js";
-import { controlPlaneSubject, makeCertificateRequest } from "../../../agent/crypto/index.js";
+import { controlPlaneSubject, makeCertificateRequest, makeKeyPair } from "../../../agent/crypto/index.js";
 import type { Party } from "../../../provider/resources/authentication/party.js";
 import { identityManifest } from "../../../provider/resources/authentication/identity.js";
-import { applyTenant, judgeTenant, tenantManifest } from "../../../provider/resources/authentication/tenant.js";
+import {
+  applyTenant,
+  isOfOtherKey,
+  judgeTenant,
+  tenantManifest,
+} from "../../../provider/resources/authentication/tenant.js";
 import { judgeOffloading, offloadingManifest } from "../../../provider/resources/namespace-offloading/offload.js";
 import { isExpiring } from "../../../provider/resources/peering-user/credential.js";
 import { bindingManifests, userKubeconfig } from "../../../provider/resources/peering-user/manifests.js";
@@ -102,6 +107,27 @@ describe("Authentication", () => {
     expect(judgeTenant(tenant({ proxyURL: "http://q" }, status))).to.have.property("waiting");
     expect(judgeTenant(tenant({}))).to.have.property("waiting");
     expect(judgeTenant(tenant({ tenantCondition: "Drained" }, status))).to.have.property("failed");
+  });
+
+  it("waits for a certificate of the consumer's present key, and knows a Tenant of a former one", async () => {
+    const encoded = (text: string): string => Buffer.from(text).toString("base64");
+    const certified = encoded(
+      new X509Certificate(CERTIFICATE).publicKey.export({ type: "spki", format: "pem" }).toString(),
+    );
+    const other = encoded((await makeKeyPair()).publicKey);
+    const tenantOf = (publicKey: string) =>
+      TenantResource.build({
+        metadata: { name: "a" },
+        spec: { clusterID: "a", publicKey },
+        status: { tenantNamespace: "t", authParams: { apiServer: "https://x", signedCRT: encoded(CERTIFICATE) } },
+      });
+    expect(judgeTenant(tenantOf(certified))).to.have.property("done");
+    expect(judgeTenant(tenantOf(other)))
+      .to.have.property("waiting")
+      .that.matches(/present key/);
+    expect(isOfOtherKey(tenantOf(certified), other)).to.equal(true);
+    expect(isOfOtherKey(tenantOf(certified), certified)).to.equal(false);
+    expect(isOfOtherKey(tenantOf(certified), undefined), "unless it may not be read").to.equal(false);
   });
 
   it("forms the Identity that the provider's answer makes", () => {
