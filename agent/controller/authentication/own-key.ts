@@ -14,7 +14,7 @@ export function isCertificateOf(keys: KeyPair, certificate: string | undefined):
 }
 
 /** Whether a request (PEM, as base64) is by this key pair; undefined when it is none that can be read. */
-export function isRequestOf(keys: KeyPair, csr: string | undefined): boolean | undefined {
+export function isRequestBy(keys: KeyPair, csr: string | undefined): boolean | undefined {
   try {
     return readCertificateRequest(decodeBase64(csr).toString("utf8")).publicKey.equals(derOf(keys));
   } catch {

@@ -9,7 +9,7 @@ import {
 import { Controller, findCondition, isDeleting, ownerReference, splitKey, sameJson } from "../../runtime/index.js";
 import { FIELD_MANAGER, type AuthenticationArea } from "./area.js";
 import { isOwnedBy, isReplicationSource, remoteClusterOf } from "./lookups.js";
-import { isCertificateOf, isRequestOf } from "./own-key.js";
+import { isCertificateOf, isRequestBy } from "./own-key.js";
 
 /**
  * Consumer. Watches its own ResourceSlices and the identities made from them; owns Identity `resourceslice-<slice>`: there while the
@@ -41,7 +41,7 @@ export function sliceIdentityCreator(area: AuthenticationArea): Controller {
   async function isBetweenKeys({ spec }: ResourceSlice, identity: Identity | undefined): Promise<boolean> {
     const keys = await area.keys.get();
     return (
-      isRequestOf(keys, spec.csr) === false || isCertificateOf(keys, identity?.spec.authParams?.signedCRT) === false
+      isRequestBy(keys, spec.csr) === false || isCertificateOf(keys, identity?.spec.authParams?.signedCRT) === false
     );
   }
 

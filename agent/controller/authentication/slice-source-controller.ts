@@ -3,7 +3,7 @@ import { makeCertificateRequest, sliceSubject } from "../../crypto/index.js";
 import { Controller, TerminalError, isDeleting, keyOf } from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
 import { encodeBase64, isReplicationSource, remoteClusterOf } from "./lookups.js";
-import { isCertificateOf, isRequestOf } from "./own-key.js";
+import { isCertificateOf, isRequestBy } from "./own-key.js";
 
 /**
  * Consumer. Watches its own ResourceSlices; fills in what their spec lacks: both cluster IDs and the certificate request (control plane
@@ -36,7 +36,7 @@ export function sliceSourceController(area: AuthenticationArea): Controller {
   /** By its certificate for this cluster's control plane the provider tells which key it knows. */
   async function isOfFormerKey({ spec, metadata }: ResourceSlice): Promise<boolean> {
     const keys = await area.keys.get();
-    if (isRequestOf(keys, spec.csr) !== false) return false;
+    if (isRequestBy(keys, spec.csr) !== false) return false;
     return identities
       .inNamespace(metadata.namespace ?? "")
       .some(

@@ -183,10 +183,12 @@ export function judgeTenant(tenant: Tenant | undefined, asked?: TenantCondition)
   return { done: { authParams, tenantNamespace } };
 }
 
-/** Whether a Tenant stands for the holder of another key than this one (base64 of PEM); what cannot be read is none that differs. */
+/** Whether a Tenant stands for the holder of another key than this one (base64 of PEM); not known to where either is missing. */
 export function isOfOtherKey({ spec }: Tenant, publicKey: string | undefined): boolean {
-  const [known, present] = [keyIn(spec.publicKey), keyIn(publicKey)];
-  return known !== undefined && present !== undefined && !known.equals(present);
+  if (!spec.publicKey || !publicKey || spec.publicKey === publicKey) return false;
+  const present = keyIn(publicKey);
+  // One key may be written in two forms.
+  return !present || keyIn(spec.publicKey)?.equals(present) !== true;
 }
 
 function keyIn(publicKey: string | undefined): Buffer | undefined {

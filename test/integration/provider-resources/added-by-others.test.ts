@@ -8,7 +8,14 @@ import {
   TenantResource,
   VirtualNodeResource,
 } from "../../../agent/api/index.js";
-import { isDeleting, NamespaceResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
+import { makeKeyPair } from "../../../agent/crypto/index.js";
+import {
+  isDeleting,
+  NamespaceResource,
+  SecretResource,
+  type KubeObject,
+  type ResourceType,
+} from "../../../agent/runtime/index.js";
 import { valueAt, type PropertyPath } from "../../../provider/framework/property-path.js";
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
@@ -204,6 +211,20 @@ describe("what others add to objects of a program", function () {
       await client.mergePatch(NamespaceOffloadingResource, id, { metadata: { finalizers: null } });
       await ended;
     });
+  });
+
+  it("is a key of the consumer's, too, which a refresh finds and the next update registers", async () => {
+    const { client } = simulated.servers.consumer;
+    const { privateKey, publicKey } = await makeKeyPair();
+    const encoded = (text: string): string => Buffer.from(text).toString("base64");
+    const data = { privateKey: encoded(privateKey), publicKey: encoded(publicKey) };
+    const id = { name: Names.authenticationKeysSecret, namespace: Names.namespace };
+    await client.mergePatch(SecretResource, id, { data });
+    const found = await plugin.refresh(kept("Authentication"));
+    expect((found?.state["drift"] as string[]).join("\n")).to.contain("the Tenant is of another key");
+    const updated = keep(await plugin.update(found!, CLUSTERS));
+    expect(valueAt(await one(TenantResource, "provider"), ["spec", "publicKey"])).to.equal(data.publicKey);
+    expect((await plugin.refresh(updated))?.state["drift"]).to.deep.equal([]);
   });
 
   describe("to a consumer's condition", () => {
