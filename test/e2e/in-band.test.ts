@@ -26,6 +26,7 @@ import { compareListings, listEverything } from "../support/listing.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
 import { PulumiStack } from "../support/pulumi.js";
+import { expectTraffic, runServers } from "../support/traffic.js";
 import { waitFor } from "../support/wait.js";
 import { WEB_PORT, deployWeb, isReady, waitForPods } from "../support/workload.js";
 import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
@@ -64,6 +65,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     this.timeout(10 * 60_000);
     const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
+    await Promise.all([consumer, provider].map(runServers));
     initial = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
     await consumer.client.apply(NamespaceResource, { metadata: { name: NAMESPACE } }, { fieldManager: "test" });
     stack = new PulumiStack({
@@ -155,6 +157,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
       { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 30_000, what: "a Ready virtual node" },
       (nodes) => nodes[0]?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
     );
+    await expectTraffic(consumer, provider);
     expect(await attempts(consumer), "packets sent past the tunnel").to.equal(0);
   });
 
@@ -230,6 +233,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     await endPods(consumer, [GATEWAYS]);
     await scaleWeb(4);
     await streams();
+    await expectTraffic(consumer, provider);
     expect([await attempts(consumer), await attempts(provider)]).to.deep.equal([0, 0]);
   });
 
