@@ -58,6 +58,12 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>?> AcceptedResources { get; private set; } = null!;
 
         /// <summary>
+        /// What has come of additionalResourceSlices, in their order.
+        /// </summary>
+        [Output("additionalSlices")]
+        public Output<ImmutableArray<Outputs.GrantedResourceSlice>> AdditionalSlices { get; private set; } = null!;
+
+        /// <summary>
         /// The consumer's cluster ID.
         /// </summary>
         [Output("consumerClusterId")]
@@ -80,6 +86,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Output("remappedCIDRs")]
         public Output<Outputs.RemappedCIDRs?> RemappedCIDRs { get; private set; } = null!;
+
+        /// <summary>
+        /// What the consumer has granted the provider, if bidirectional.
+        /// </summary>
+        [Output("reverseAcceptedResources")]
+        public Output<ImmutableDictionary<string, string>?> ReverseAcceptedResources { get; private set; } = null!;
 
         /// <summary>
         /// The virtual node on the provider, if bidirectional.
@@ -127,6 +139,24 @@ namespace Pulumi.Liqo
 
     public sealed class PeeringArgs : global::Pulumi.ResourceArgs
     {
+        [Input("additionalResourceSlices")]
+        private InputList<Inputs.AdditionalResourceSliceArgs>? _additionalResourceSlices;
+
+        /// <summary>
+        /// Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+        /// </summary>
+        public InputList<Inputs.AdditionalResourceSliceArgs> AdditionalResourceSlices
+        {
+            get => _additionalResourceSlices ?? (_additionalResourceSlices = new InputList<Inputs.AdditionalResourceSliceArgs>());
+            set => _additionalResourceSlices = value;
+        }
+
+        /// <summary>
+        /// Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+        /// </summary>
+        [Input("authenticationDisabled")]
+        public Input<bool>? AuthenticationDisabled { get; set; }
+
         /// <summary>
         /// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
         /// </summary>
@@ -269,7 +299,7 @@ namespace Pulumi.Liqo
         private InputMap<string>? _resources;
 
         /// <summary>
-        /// Further resources to ask for, by name; cpu, memory and pods given apart win.
+        /// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
         /// </summary>
         public InputMap<string> Resources
         {
@@ -277,8 +307,15 @@ namespace Pulumi.Liqo
             set => _resources = value;
         }
 
+        /// <summary>
+        /// What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+        /// </summary>
+        [Input("reverse")]
+        public Input<Inputs.ReverseDirectionArgs>? Reverse { get; set; }
+
         public PeeringArgs()
         {
+            AuthenticationDisabled = false;
             Bidirectional = false;
             CreateResourceSlice = true;
             CreateVirtualNode = true;

@@ -53,6 +53,10 @@ export class Peering extends pulumi.ComponentResource {
      */
     declare public /*out*/ readonly acceptedResources: pulumi.Output<{[key: string]: string} | undefined>;
     /**
+     * What has come of additionalResourceSlices, in their order.
+     */
+    declare public /*out*/ readonly additionalSlices: pulumi.Output<outputs.GrantedResourceSlice[] | undefined>;
+    /**
      * The consumer's cluster ID.
      */
     declare public /*out*/ readonly consumerClusterId: pulumi.Output<string>;
@@ -68,6 +72,10 @@ export class Peering extends pulumi.ComponentResource {
      * The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
      */
     declare public /*out*/ readonly remappedCIDRs: pulumi.Output<outputs.RemappedCIDRs | undefined>;
+    /**
+     * What the consumer has granted the provider, if bidirectional.
+     */
+    declare public /*out*/ readonly reverseAcceptedResources: pulumi.Output<{[key: string]: string} | undefined>;
     /**
      * The virtual node on the provider, if bidirectional.
      */
@@ -92,6 +100,8 @@ export class Peering extends pulumi.ComponentResource {
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {
+            resourceInputs["additionalResourceSlices"] = args?.additionalResourceSlices;
+            resourceInputs["authenticationDisabled"] = (args?.authenticationDisabled) ?? false;
             resourceInputs["bidirectional"] = (args?.bidirectional) ?? false;
             resourceInputs["consumer"] = args?.consumer;
             resourceInputs["cpu"] = args?.cpu;
@@ -114,20 +124,25 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["resourceSliceClass"] = (args?.resourceSliceClass) ?? "default";
             resourceInputs["resourceSliceName"] = args?.resourceSliceName;
             resourceInputs["resources"] = args?.resources;
+            resourceInputs["reverse"] = args?.reverse;
             resourceInputs["acceptedResources"] = undefined /*out*/;
+            resourceInputs["additionalSlices"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["endpoint"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["remappedCIDRs"] = undefined /*out*/;
+            resourceInputs["reverseAcceptedResources"] = undefined /*out*/;
             resourceInputs["reverseVirtualNodeName"] = undefined /*out*/;
             resourceInputs["tenantNamespaces"] = undefined /*out*/;
             resourceInputs["virtualNodeName"] = undefined /*out*/;
         } else {
             resourceInputs["acceptedResources"] = undefined /*out*/;
+            resourceInputs["additionalSlices"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["endpoint"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["remappedCIDRs"] = undefined /*out*/;
+            resourceInputs["reverseAcceptedResources"] = undefined /*out*/;
             resourceInputs["reverseVirtualNodeName"] = undefined /*out*/;
             resourceInputs["tenantNamespaces"] = undefined /*out*/;
             resourceInputs["virtualNodeName"] = undefined /*out*/;
@@ -141,6 +156,14 @@ export class Peering extends pulumi.ComponentResource {
  * The set of arguments for constructing a Peering resource.
  */
 export interface PeeringArgs {
+    /**
+     * Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+     */
+    additionalResourceSlices?: pulumi.Input<pulumi.Input<inputs.AdditionalResourceSliceArgs>[]>;
+    /**
+     * Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+     */
+    authenticationDisabled?: pulumi.Input<boolean>;
     /**
      * Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
      */
@@ -226,7 +249,11 @@ export interface PeeringArgs {
      */
     resourceSliceName?: pulumi.Input<string>;
     /**
-     * Further resources to ask for, by name; cpu, memory and pods given apart win.
+     * Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
      */
     resources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+     */
+    reverse?: pulumi.Input<inputs.ReverseDirectionArgs>;
 }

@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { defineComponent, known, type ComponentSdk } from "../../framework/index.js";
+import { defineComponent, type ComponentSdk } from "../../framework/index.js";
 import { checkAccess } from "../authentication/access.js";
+import { checkParts } from "./check-parts.js";
 import { peeringInputs, peeringOutputs } from "./schema.js";
 
 type Inputs = Record<string, pulumi.Input<unknown>>;
@@ -13,7 +14,7 @@ const SLICE_OUTPUTS = ["virtualNodeName", "acceptedResources"] as const;
 
 const TOKEN = "liqo:index:Peering";
 
-type Switch = "networkingDisabled" | "bidirectional" | "createResourceSlice";
+type Switch = "networkingDisabled" | "authenticationDisabled" | "bidirectional" | "createResourceSlice";
 
 /**
  * Network, authentication and resources in one. Network and authentication happen side by side; a slice needs the identity only, and its node becomes
@@ -28,12 +29,7 @@ export const peering = defineComponent({
   outputs: peeringOutputs,
   check(inputs, failures) {
     checkAccess(inputs, failures);
-    if (known(inputs.inBand) === true && known(inputs.networkingDisabled) === true) {
-      failures.add(
-        "inBand",
-        "needs the network between the clusters, which networkingDisabled leaves out: set one of the two to false",
-      );
-    }
+    checkParts(inputs, failures);
   },
   construct(sdk, name, inputs, options) {
     class Peering extends sdk.ComponentResource {
@@ -52,19 +48,26 @@ export const peering = defineComponent({
     const network = isSet(sdk, inputs, "networkingDisabled")
       ? undefined
       : child("NetworkLink", "network", { ...forward, ...pick(inputs, LINK) }, [...PAIR_OUTPUTS, ...LINK_OUTPUTS]);
+    if (isSet(sdk, inputs, "authenticationDisabled")) {
+      const state = pick(network?.outputs ?? {}, [...PAIR_OUTPUTS, ...LINK_OUTPUTS]);
+      component.complete(state);
+      return { component, state };
+    }
     const directions = [
-      {
-        prefix: "",
-        pair: forward,
-        access: pick(inputs, ["inBand", "proxyURL"]),
-        sliceName: inputs["resourceSliceName"],
-      },
+      { prefix: "", pair: forward, access: pick(inputs, ["inBand", "proxyURL"]), request: inputs },
       // A proxy of the user's leads to the provider only.
       ...(isSet(sdk, inputs, "bidirectional")
-        ? [{ prefix: "reverse-", pair: reverse, access: pick(inputs, ["inBand"]), sliceName: undefined }]
+        ? [
+            {
+              prefix: "reverse-",
+              pair: reverse,
+              access: pick(inputs, ["inBand"]),
+              request: reverseRequest(sdk, inputs),
+            },
+          ]
         : []),
     ];
-    const [main, back] = directions.map(({ prefix, pair, access, sliceName }) => {
+    const [main, back] = directions.map(({ prefix, pair, access, request }) => {
       // In-band, the identity is used through the tunnel. And the way back must be gone before the link, which would stay for it.
       const waitsFor = network && (prefix !== "" || mayBeSet(inputs["inBand"])) ? [network.resource] : [];
       const authentication = child(
@@ -74,22 +77,37 @@ export const peering = defineComponent({
         PAIR_OUTPUTS,
         waitsFor,
       );
-      if (!isSet(sdk, inputs, "createResourceSlice")) return { authentication };
-      const request = {
-        ...pair,
-        name: sliceName,
-        class: inputs["resourceSliceClass"],
-        resources: requested(sdk, inputs),
-        createVirtualNode: inputs["createVirtualNode"],
-      };
-      const slice = child("ResourceSlice", `${prefix}resources`, request, SLICE_OUTPUTS, [authentication.resource]);
-      return { authentication, slice };
+      const ask = (suffix: string, sliceName: pulumi.Input<unknown>, request: Inputs): Child =>
+        child("ResourceSlice", suffix, { ...pair, name: sliceName, ...sliceInputs(sdk, request) }, SLICE_OUTPUTS, [
+          authentication.resource,
+        ]);
+      const slice = isSet(sdk, request, "createResourceSlice")
+        ? ask(`${prefix}resources`, request["resourceSliceName"], request)
+        : undefined;
+      return { authentication, slice, ask };
     });
+    const further = additionalRequests(sdk, inputs).map(({ name, request }) => ({
+      name,
+      slice: main?.ask(`resources-${name}`, name, request),
+    }));
     const state: Inputs = {
       ...pick(main?.authentication.outputs ?? {}, PAIR_OUTPUTS),
       ...pick(main?.slice?.outputs ?? {}, SLICE_OUTPUTS),
       ...pick(network?.outputs ?? {}, LINK_OUTPUTS),
-      ...(back?.slice ? { reverseVirtualNodeName: back.slice.outputs["virtualNodeName"] } : {}),
+      ...(back?.slice
+        ? {
+            reverseVirtualNodeName: back.slice.outputs["virtualNodeName"],
+            reverseAcceptedResources: back.slice.outputs["acceptedResources"],
+          }
+        : {}),
+      ...(further.length > 0
+        ? {
+            additionalSlices: further.map(({ name, slice }) => ({
+              name,
+              ...pick(slice?.outputs ?? {}, SLICE_OUTPUTS),
+            })),
+          }
+        : {}),
     };
     component.complete(state);
     return { component, state };
@@ -128,6 +146,19 @@ function childrenOf(
   };
 }
 
+const AMOUNTS = ["cpu", "memory", "pods", "resources"] as const;
+const REQUEST = ["createResourceSlice", "createVirtualNode", "resourceSliceClass"] as const;
+
+/** What a ResourceSlice is made with. */
+function sliceInputs(sdk: ComponentSdk, request: Inputs): Inputs {
+  const resources = requested(sdk, request);
+  return {
+    ...(request["resourceSliceClass"] === undefined ? {} : { class: request["resourceSliceClass"] }),
+    ...(resources ? { resources } : {}),
+    ...pick(request, ["createVirtualNode"]),
+  };
+}
+
 /** The amounts given apart and together; undefined when none are. */
 function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<string, unknown>> | undefined {
   const apart = pick(inputs, ["cpu", "memory", "pods"]);
@@ -138,15 +169,38 @@ function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<stri
   });
 }
 
-/** A switch that decides which children there are must be known when the program runs. */
+/** What is asked for in the other direction: what is said of it alone, and otherwise the same. */
+function reverseRequest(sdk: ComponentSdk, inputs: Inputs): Inputs {
+  const own = plain<Inputs>(sdk, inputs["reverse"] ?? {}, "reverse");
+  const hasAmounts = AMOUNTS.some((amount) => own[amount] !== undefined);
+  return {
+    ...pick(inputs, hasAmounts ? REQUEST : [...REQUEST, ...AMOUNTS]),
+    ...pick(own, ["resourceSliceName", ...REQUEST, ...AMOUNTS]),
+  };
+}
+
+function additionalRequests(sdk: ComponentSdk, inputs: Inputs): { name: string; request: Inputs }[] {
+  const list = plain<Inputs[]>(sdk, inputs["additionalResourceSlices"] ?? [], "additionalResourceSlices");
+  return list.map((item, index) => {
+    const path = `additionalResourceSlices[${index}]`;
+    const request = plain<Inputs>(sdk, item, path);
+    return { name: plain<string>(sdk, request["name"], `${path}.name`), request };
+  });
+}
+
+/** A switch that decides which children there are. */
 function isSet(sdk: ComponentSdk, inputs: Inputs, property: Switch): boolean {
-  const value = inputs[property] ?? peeringInputs.shape[property].parse(undefined);
+  return plain(sdk, inputs[property] ?? peeringInputs.shape[property].parse(undefined), property) === true;
+}
+
+/** What decides which children there are must be known when the program runs. @throws Error if it is not */
+function plain<T>(sdk: ComponentSdk, value: pulumi.Input<unknown>, path: string): T {
   if (sdk.Output.isInstance(value)) {
     throw new Error(
-      `${property}: must be a plain value, not an output of another resource, as it decides what the Peering consists of`,
+      `${path}: must be a plain value, not an output of another resource, as it decides what the Peering consists of`,
     );
   }
-  return value === true;
+  return value as T;
 }
 
 function mayBeSet(value: pulumi.Input<unknown>): boolean {

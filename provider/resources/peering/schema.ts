@@ -10,6 +10,52 @@ const amount = (resource: string) =>
     .optional()
     .meta({ description: `How much ${resource} to ask for, as a Kubernetes quantity.`, equality: "quantity" });
 
+const createVirtualNode = z
+  .boolean()
+  .default(true)
+  .meta({ description: "Make a virtual node of the resources granted. Default: true." });
+const resourceSliceClass = z
+  .string()
+  .default("default")
+  .meta({ description: "The class of the ResourceSlice. Default: default." });
+const amounts = {
+  cpu: amount("CPU"),
+  memory: amount("memory"),
+  pods: amount("room for pods"),
+  resources: quantities.optional().meta({
+    description: "Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.",
+    equality: "quantity",
+  }),
+};
+
+const additionalResourceSlice = z
+  .object({
+    name: sliceName.meta({ description: "Name of the ResourceSlice and of its virtual node; unique in the consumer." }),
+    resourceSliceClass,
+    ...amounts,
+    createVirtualNode,
+  })
+  .meta({ description: "A further request for resources.", typeName: "AdditionalResourceSlice" });
+
+const reverseDirection = z.object({
+  createResourceSlice: z
+    .boolean()
+    .optional()
+    .meta({ description: "Ask for resources in that direction. Default: as in the other." }),
+  createVirtualNode: z
+    .boolean()
+    .optional()
+    .meta({ description: "Make a virtual node of them. Default: as in the other direction." }),
+  resourceSliceName: sliceName
+    .optional()
+    .meta({ description: "Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID." }),
+  resourceSliceClass: z
+    .string()
+    .optional()
+    .meta({ description: "The class of the ResourceSlice. Default: as in the other direction." }),
+  ...amounts,
+});
+
 export const peeringInputs = z.object({
   consumer: clusterField("The cluster that offloads pods."),
   provider: clusterField("The cluster that runs them."),
@@ -19,6 +65,10 @@ export const peeringInputs = z.object({
   networkingDisabled: z.boolean().default(false).meta({
     description: "Make no network between the clusters: pods reach each other only if they do already. Default: false.",
   }),
+  authenticationDisabled: z.boolean().default(false).meta({
+    description:
+      "Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.",
+  }),
   ...linkProperties,
   inBand: accessProperties.inBand,
   proxyURL: accessProperties.proxyURL,
@@ -26,27 +76,32 @@ export const peeringInputs = z.object({
     .boolean()
     .default(true)
     .meta({ description: "Ask for resources. Without, ResourceSlices can be made beside. Default: true." }),
-  createVirtualNode: z
-    .boolean()
-    .default(true)
-    .meta({ description: "Make a virtual node of the resources granted. Default: true." }),
+  createVirtualNode,
   resourceSliceName: sliceName
     .optional()
     .meta({ description: "Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID." }),
-  resourceSliceClass: z
-    .string()
-    .default("default")
-    .meta({ description: "The class of the ResourceSlice. Default: default." }),
-  cpu: amount("CPU"),
-  memory: amount("memory"),
-  pods: amount("room for pods"),
-  resources: quantities.optional().meta({
-    description: "Further resources to ask for, by name; cpu, memory and pods given apart win.",
-    equality: "quantity",
+  resourceSliceClass,
+  ...amounts,
+  additionalResourceSlices: z.array(additionalResourceSlice).optional().meta({
+    description:
+      "Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.",
+  }),
+  reverse: reverseDirection.optional().meta({
+    description:
+      "What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.",
+    typeName: "ReverseDirection",
   }),
   ...objectMetadata,
   forceUnreachable,
 });
+
+const grantedSlice = z
+  .object({
+    name: z.string().meta({ description: "The ResourceSlice's name." }),
+    virtualNodeName: z.string().optional().meta({ description: "Its virtual node on the consumer." }),
+    acceptedResources: z.record(z.string(), z.string()).meta({ description: "What the provider has granted." }),
+  })
+  .meta({ description: "A further ResourceSlice.", typeName: "GrantedResourceSlice" });
 
 export const peeringOutputs = z.object({
   ...pairOutputs,
@@ -67,6 +122,14 @@ export const peeringOutputs = z.object({
     .string()
     .optional()
     .meta({ description: "The virtual node on the provider, if bidirectional." }),
+  reverseAcceptedResources: z
+    .record(z.string(), z.string())
+    .optional()
+    .meta({ description: "What the consumer has granted the provider, if bidirectional." }),
+  additionalSlices: z
+    .array(grantedSlice)
+    .optional()
+    .meta({ description: "What has come of additionalResourceSlices, in their order." }),
 });
 
 export type PeeringInputs = z.output<typeof peeringInputs>;

@@ -55,6 +55,8 @@ type Peering struct {
 
 	// What the provider has granted.
 	AcceptedResources pulumi.StringMapOutput `pulumi:"acceptedResources"`
+	// What has come of additionalResourceSlices, in their order.
+	AdditionalSlices GrantedResourceSliceArrayOutput `pulumi:"additionalSlices"`
 	// The consumer's cluster ID.
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
 	// Where the gateway server is reached.
@@ -63,6 +65,8 @@ type Peering struct {
 	ProviderClusterId pulumi.StringOutput `pulumi:"providerClusterId"`
 	// The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
 	RemappedCIDRs RemappedCIDRsPtrOutput `pulumi:"remappedCIDRs"`
+	// What the consumer has granted the provider, if bidirectional.
+	ReverseAcceptedResources pulumi.StringMapOutput `pulumi:"reverseAcceptedResources"`
 	// The virtual node on the provider, if bidirectional.
 	ReverseVirtualNodeName pulumi.StringPtrOutput `pulumi:"reverseVirtualNodeName"`
 	// The namespaces that hold the peering's resources.
@@ -78,6 +82,9 @@ func NewPeering(ctx *pulumi.Context,
 		args = &PeeringArgs{}
 	}
 
+	if args.AuthenticationDisabled == nil {
+		args.AuthenticationDisabled = pulumi.BoolPtr(false)
+	}
 	if args.Bidirectional == nil {
 		args.Bidirectional = pulumi.BoolPtr(false)
 	}
@@ -121,6 +128,10 @@ func NewPeering(ctx *pulumi.Context,
 }
 
 type peeringArgs struct {
+	// Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+	AdditionalResourceSlices []AdditionalResourceSlice `pulumi:"additionalResourceSlices"`
+	// Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+	AuthenticationDisabled *bool `pulumi:"authenticationDisabled"`
 	// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
 	Bidirectional *bool `pulumi:"bidirectional"`
 	// The cluster that offloads pods.
@@ -163,12 +174,18 @@ type peeringArgs struct {
 	ResourceSliceClass *string `pulumi:"resourceSliceClass"`
 	// Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.
 	ResourceSliceName *string `pulumi:"resourceSliceName"`
-	// Further resources to ask for, by name; cpu, memory and pods given apart win.
+	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
 	Resources map[string]string `pulumi:"resources"`
+	// What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+	Reverse *ReverseDirection `pulumi:"reverse"`
 }
 
 // The set of arguments for constructing a Peering resource.
 type PeeringArgs struct {
+	// Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+	AdditionalResourceSlices AdditionalResourceSliceArrayInput
+	// Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+	AuthenticationDisabled pulumi.BoolPtrInput
 	// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
 	Bidirectional pulumi.BoolPtrInput
 	// The cluster that offloads pods.
@@ -211,8 +228,10 @@ type PeeringArgs struct {
 	ResourceSliceClass pulumi.StringPtrInput
 	// Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.
 	ResourceSliceName pulumi.StringPtrInput
-	// Further resources to ask for, by name; cpu, memory and pods given apart win.
+	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
 	Resources pulumi.StringMapInput
+	// What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+	Reverse ReverseDirectionPtrInput
 }
 
 func (PeeringArgs) ElementType() reflect.Type {
@@ -307,6 +326,11 @@ func (o PeeringOutput) AcceptedResources() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Peering) pulumi.StringMapOutput { return v.AcceptedResources }).(pulumi.StringMapOutput)
 }
 
+// What has come of additionalResourceSlices, in their order.
+func (o PeeringOutput) AdditionalSlices() GrantedResourceSliceArrayOutput {
+	return o.ApplyT(func(v *Peering) GrantedResourceSliceArrayOutput { return v.AdditionalSlices }).(GrantedResourceSliceArrayOutput)
+}
+
 // The consumer's cluster ID.
 func (o PeeringOutput) ConsumerClusterId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Peering) pulumi.StringOutput { return v.ConsumerClusterId }).(pulumi.StringOutput)
@@ -325,6 +349,11 @@ func (o PeeringOutput) ProviderClusterId() pulumi.StringOutput {
 // The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
 func (o PeeringOutput) RemappedCIDRs() RemappedCIDRsPtrOutput {
 	return o.ApplyT(func(v *Peering) RemappedCIDRsPtrOutput { return v.RemappedCIDRs }).(RemappedCIDRsPtrOutput)
+}
+
+// What the consumer has granted the provider, if bidirectional.
+func (o PeeringOutput) ReverseAcceptedResources() pulumi.StringMapOutput {
+	return o.ApplyT(func(v *Peering) pulumi.StringMapOutput { return v.ReverseAcceptedResources }).(pulumi.StringMapOutput)
 }
 
 // The virtual node on the provider, if bidirectional.

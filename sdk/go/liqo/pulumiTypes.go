@@ -13,6 +13,191 @@ import (
 
 var _ = internal.GetEnvOrDefault
 
+// A further request for resources.
+type AdditionalResourceSlice struct {
+	// How much CPU to ask for, as a Kubernetes quantity.
+	Cpu *string `pulumi:"cpu"`
+	// Make a virtual node of the resources granted. Default: true.
+	CreateVirtualNode *bool `pulumi:"createVirtualNode"`
+	// How much memory to ask for, as a Kubernetes quantity.
+	Memory *string `pulumi:"memory"`
+	// Name of the ResourceSlice and of its virtual node; unique in the consumer.
+	Name string `pulumi:"name"`
+	// How much room for pods to ask for, as a Kubernetes quantity.
+	Pods *string `pulumi:"pods"`
+	// The class of the ResourceSlice. Default: default.
+	ResourceSliceClass *string `pulumi:"resourceSliceClass"`
+	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+	Resources map[string]string `pulumi:"resources"`
+}
+
+// Defaults sets the appropriate defaults for AdditionalResourceSlice
+func (val *AdditionalResourceSlice) Defaults() *AdditionalResourceSlice {
+	if val == nil {
+		return nil
+	}
+	tmp := *val
+	if tmp.CreateVirtualNode == nil {
+		createVirtualNode_ := true
+		tmp.CreateVirtualNode = &createVirtualNode_
+	}
+	if tmp.ResourceSliceClass == nil {
+		resourceSliceClass_ := "default"
+		tmp.ResourceSliceClass = &resourceSliceClass_
+	}
+	return &tmp
+}
+
+// AdditionalResourceSliceInput is an input type that accepts AdditionalResourceSliceArgs and AdditionalResourceSliceOutput values.
+// You can construct a concrete instance of `AdditionalResourceSliceInput` via:
+//
+//	AdditionalResourceSliceArgs{...}
+type AdditionalResourceSliceInput interface {
+	pulumi.Input
+
+	ToAdditionalResourceSliceOutput() AdditionalResourceSliceOutput
+	ToAdditionalResourceSliceOutputWithContext(context.Context) AdditionalResourceSliceOutput
+}
+
+// A further request for resources.
+type AdditionalResourceSliceArgs struct {
+	// How much CPU to ask for, as a Kubernetes quantity.
+	Cpu pulumi.StringPtrInput `pulumi:"cpu"`
+	// Make a virtual node of the resources granted. Default: true.
+	CreateVirtualNode pulumi.BoolPtrInput `pulumi:"createVirtualNode"`
+	// How much memory to ask for, as a Kubernetes quantity.
+	Memory pulumi.StringPtrInput `pulumi:"memory"`
+	// Name of the ResourceSlice and of its virtual node; unique in the consumer.
+	Name pulumi.StringInput `pulumi:"name"`
+	// How much room for pods to ask for, as a Kubernetes quantity.
+	Pods pulumi.StringPtrInput `pulumi:"pods"`
+	// The class of the ResourceSlice. Default: default.
+	ResourceSliceClass pulumi.StringPtrInput `pulumi:"resourceSliceClass"`
+	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+	Resources pulumi.StringMapInput `pulumi:"resources"`
+}
+
+// Defaults sets the appropriate defaults for AdditionalResourceSliceArgs
+func (val *AdditionalResourceSliceArgs) Defaults() *AdditionalResourceSliceArgs {
+	if val == nil {
+		return nil
+	}
+	tmp := *val
+	if tmp.CreateVirtualNode == nil {
+		tmp.CreateVirtualNode = pulumi.BoolPtr(true)
+	}
+	if tmp.ResourceSliceClass == nil {
+		tmp.ResourceSliceClass = pulumi.StringPtr("default")
+	}
+	return &tmp
+}
+func (AdditionalResourceSliceArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*AdditionalResourceSlice)(nil)).Elem()
+}
+
+func (i AdditionalResourceSliceArgs) ToAdditionalResourceSliceOutput() AdditionalResourceSliceOutput {
+	return i.ToAdditionalResourceSliceOutputWithContext(context.Background())
+}
+
+func (i AdditionalResourceSliceArgs) ToAdditionalResourceSliceOutputWithContext(ctx context.Context) AdditionalResourceSliceOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(AdditionalResourceSliceOutput)
+}
+
+// AdditionalResourceSliceArrayInput is an input type that accepts AdditionalResourceSliceArray and AdditionalResourceSliceArrayOutput values.
+// You can construct a concrete instance of `AdditionalResourceSliceArrayInput` via:
+//
+//	AdditionalResourceSliceArray{ AdditionalResourceSliceArgs{...} }
+type AdditionalResourceSliceArrayInput interface {
+	pulumi.Input
+
+	ToAdditionalResourceSliceArrayOutput() AdditionalResourceSliceArrayOutput
+	ToAdditionalResourceSliceArrayOutputWithContext(context.Context) AdditionalResourceSliceArrayOutput
+}
+
+type AdditionalResourceSliceArray []AdditionalResourceSliceInput
+
+func (AdditionalResourceSliceArray) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]AdditionalResourceSlice)(nil)).Elem()
+}
+
+func (i AdditionalResourceSliceArray) ToAdditionalResourceSliceArrayOutput() AdditionalResourceSliceArrayOutput {
+	return i.ToAdditionalResourceSliceArrayOutputWithContext(context.Background())
+}
+
+func (i AdditionalResourceSliceArray) ToAdditionalResourceSliceArrayOutputWithContext(ctx context.Context) AdditionalResourceSliceArrayOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(AdditionalResourceSliceArrayOutput)
+}
+
+// A further request for resources.
+type AdditionalResourceSliceOutput struct{ *pulumi.OutputState }
+
+func (AdditionalResourceSliceOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*AdditionalResourceSlice)(nil)).Elem()
+}
+
+func (o AdditionalResourceSliceOutput) ToAdditionalResourceSliceOutput() AdditionalResourceSliceOutput {
+	return o
+}
+
+func (o AdditionalResourceSliceOutput) ToAdditionalResourceSliceOutputWithContext(ctx context.Context) AdditionalResourceSliceOutput {
+	return o
+}
+
+// How much CPU to ask for, as a Kubernetes quantity.
+func (o AdditionalResourceSliceOutput) Cpu() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v AdditionalResourceSlice) *string { return v.Cpu }).(pulumi.StringPtrOutput)
+}
+
+// Make a virtual node of the resources granted. Default: true.
+func (o AdditionalResourceSliceOutput) CreateVirtualNode() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v AdditionalResourceSlice) *bool { return v.CreateVirtualNode }).(pulumi.BoolPtrOutput)
+}
+
+// How much memory to ask for, as a Kubernetes quantity.
+func (o AdditionalResourceSliceOutput) Memory() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v AdditionalResourceSlice) *string { return v.Memory }).(pulumi.StringPtrOutput)
+}
+
+// Name of the ResourceSlice and of its virtual node; unique in the consumer.
+func (o AdditionalResourceSliceOutput) Name() pulumi.StringOutput {
+	return o.ApplyT(func(v AdditionalResourceSlice) string { return v.Name }).(pulumi.StringOutput)
+}
+
+// How much room for pods to ask for, as a Kubernetes quantity.
+func (o AdditionalResourceSliceOutput) Pods() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v AdditionalResourceSlice) *string { return v.Pods }).(pulumi.StringPtrOutput)
+}
+
+// The class of the ResourceSlice. Default: default.
+func (o AdditionalResourceSliceOutput) ResourceSliceClass() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v AdditionalResourceSlice) *string { return v.ResourceSliceClass }).(pulumi.StringPtrOutput)
+}
+
+// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+func (o AdditionalResourceSliceOutput) Resources() pulumi.StringMapOutput {
+	return o.ApplyT(func(v AdditionalResourceSlice) map[string]string { return v.Resources }).(pulumi.StringMapOutput)
+}
+
+type AdditionalResourceSliceArrayOutput struct{ *pulumi.OutputState }
+
+func (AdditionalResourceSliceArrayOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]AdditionalResourceSlice)(nil)).Elem()
+}
+
+func (o AdditionalResourceSliceArrayOutput) ToAdditionalResourceSliceArrayOutput() AdditionalResourceSliceArrayOutput {
+	return o
+}
+
+func (o AdditionalResourceSliceArrayOutput) ToAdditionalResourceSliceArrayOutputWithContext(ctx context.Context) AdditionalResourceSliceArrayOutput {
+	return o
+}
+
+func (o AdditionalResourceSliceArrayOutput) Index(i pulumi.IntInput) AdditionalResourceSliceOutput {
+	return pulumi.All(o, i).ApplyT(func(vs []interface{}) AdditionalResourceSlice {
+		return vs[0].([]AdditionalResourceSlice)[vs[1].(int)]
+	}).(AdditionalResourceSliceOutput)
+}
+
 type AgentManifests struct {
 	// Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
 	Annotations map[string]string `pulumi:"annotations"`
@@ -2701,6 +2886,66 @@ func (o GatewayServerPtrOutput) Type() GatewayServiceTypePtrOutput {
 		}
 		return v.Type
 	}).(GatewayServiceTypePtrOutput)
+}
+
+// A further ResourceSlice.
+type GrantedResourceSlice struct {
+	// What the provider has granted.
+	AcceptedResources map[string]string `pulumi:"acceptedResources"`
+	// The ResourceSlice's name.
+	Name string `pulumi:"name"`
+	// Its virtual node on the consumer.
+	VirtualNodeName *string `pulumi:"virtualNodeName"`
+}
+
+// A further ResourceSlice.
+type GrantedResourceSliceOutput struct{ *pulumi.OutputState }
+
+func (GrantedResourceSliceOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*GrantedResourceSlice)(nil)).Elem()
+}
+
+func (o GrantedResourceSliceOutput) ToGrantedResourceSliceOutput() GrantedResourceSliceOutput {
+	return o
+}
+
+func (o GrantedResourceSliceOutput) ToGrantedResourceSliceOutputWithContext(ctx context.Context) GrantedResourceSliceOutput {
+	return o
+}
+
+// What the provider has granted.
+func (o GrantedResourceSliceOutput) AcceptedResources() pulumi.StringMapOutput {
+	return o.ApplyT(func(v GrantedResourceSlice) map[string]string { return v.AcceptedResources }).(pulumi.StringMapOutput)
+}
+
+// The ResourceSlice's name.
+func (o GrantedResourceSliceOutput) Name() pulumi.StringOutput {
+	return o.ApplyT(func(v GrantedResourceSlice) string { return v.Name }).(pulumi.StringOutput)
+}
+
+// Its virtual node on the consumer.
+func (o GrantedResourceSliceOutput) VirtualNodeName() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v GrantedResourceSlice) *string { return v.VirtualNodeName }).(pulumi.StringPtrOutput)
+}
+
+type GrantedResourceSliceArrayOutput struct{ *pulumi.OutputState }
+
+func (GrantedResourceSliceArrayOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]GrantedResourceSlice)(nil)).Elem()
+}
+
+func (o GrantedResourceSliceArrayOutput) ToGrantedResourceSliceArrayOutput() GrantedResourceSliceArrayOutput {
+	return o
+}
+
+func (o GrantedResourceSliceArrayOutput) ToGrantedResourceSliceArrayOutputWithContext(ctx context.Context) GrantedResourceSliceArrayOutput {
+	return o
+}
+
+func (o GrantedResourceSliceArrayOutput) Index(i pulumi.IntInput) GrantedResourceSliceOutput {
+	return pulumi.All(o, i).ApplyT(func(vs []interface{}) GrantedResourceSlice {
+		return vs[0].([]GrantedResourceSlice)[vs[1].(int)]
+	}).(GrantedResourceSliceOutput)
 }
 
 // What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
@@ -5400,6 +5645,276 @@ func (o ResourceSliceManifestArrayOutput) Index(i pulumi.IntInput) ResourceSlice
 	}).(ResourceSliceManifestOutput)
 }
 
+type ReverseDirection struct {
+	// How much CPU to ask for, as a Kubernetes quantity.
+	Cpu *string `pulumi:"cpu"`
+	// Ask for resources in that direction. Default: as in the other.
+	CreateResourceSlice *bool `pulumi:"createResourceSlice"`
+	// Make a virtual node of them. Default: as in the other direction.
+	CreateVirtualNode *bool `pulumi:"createVirtualNode"`
+	// How much memory to ask for, as a Kubernetes quantity.
+	Memory *string `pulumi:"memory"`
+	// How much room for pods to ask for, as a Kubernetes quantity.
+	Pods *string `pulumi:"pods"`
+	// The class of the ResourceSlice. Default: as in the other direction.
+	ResourceSliceClass *string `pulumi:"resourceSliceClass"`
+	// Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+	ResourceSliceName *string `pulumi:"resourceSliceName"`
+	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+	Resources map[string]string `pulumi:"resources"`
+}
+
+// ReverseDirectionInput is an input type that accepts ReverseDirectionArgs and ReverseDirectionOutput values.
+// You can construct a concrete instance of `ReverseDirectionInput` via:
+//
+//	ReverseDirectionArgs{...}
+type ReverseDirectionInput interface {
+	pulumi.Input
+
+	ToReverseDirectionOutput() ReverseDirectionOutput
+	ToReverseDirectionOutputWithContext(context.Context) ReverseDirectionOutput
+}
+
+type ReverseDirectionArgs struct {
+	// How much CPU to ask for, as a Kubernetes quantity.
+	Cpu pulumi.StringPtrInput `pulumi:"cpu"`
+	// Ask for resources in that direction. Default: as in the other.
+	CreateResourceSlice pulumi.BoolPtrInput `pulumi:"createResourceSlice"`
+	// Make a virtual node of them. Default: as in the other direction.
+	CreateVirtualNode pulumi.BoolPtrInput `pulumi:"createVirtualNode"`
+	// How much memory to ask for, as a Kubernetes quantity.
+	Memory pulumi.StringPtrInput `pulumi:"memory"`
+	// How much room for pods to ask for, as a Kubernetes quantity.
+	Pods pulumi.StringPtrInput `pulumi:"pods"`
+	// The class of the ResourceSlice. Default: as in the other direction.
+	ResourceSliceClass pulumi.StringPtrInput `pulumi:"resourceSliceClass"`
+	// Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+	ResourceSliceName pulumi.StringPtrInput `pulumi:"resourceSliceName"`
+	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+	Resources pulumi.StringMapInput `pulumi:"resources"`
+}
+
+func (ReverseDirectionArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*ReverseDirection)(nil)).Elem()
+}
+
+func (i ReverseDirectionArgs) ToReverseDirectionOutput() ReverseDirectionOutput {
+	return i.ToReverseDirectionOutputWithContext(context.Background())
+}
+
+func (i ReverseDirectionArgs) ToReverseDirectionOutputWithContext(ctx context.Context) ReverseDirectionOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(ReverseDirectionOutput)
+}
+
+func (i ReverseDirectionArgs) ToReverseDirectionPtrOutput() ReverseDirectionPtrOutput {
+	return i.ToReverseDirectionPtrOutputWithContext(context.Background())
+}
+
+func (i ReverseDirectionArgs) ToReverseDirectionPtrOutputWithContext(ctx context.Context) ReverseDirectionPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(ReverseDirectionOutput).ToReverseDirectionPtrOutputWithContext(ctx)
+}
+
+// ReverseDirectionPtrInput is an input type that accepts ReverseDirectionArgs, ReverseDirectionPtr and ReverseDirectionPtrOutput values.
+// You can construct a concrete instance of `ReverseDirectionPtrInput` via:
+//
+//	        ReverseDirectionArgs{...}
+//
+//	or:
+//
+//	        nil
+type ReverseDirectionPtrInput interface {
+	pulumi.Input
+
+	ToReverseDirectionPtrOutput() ReverseDirectionPtrOutput
+	ToReverseDirectionPtrOutputWithContext(context.Context) ReverseDirectionPtrOutput
+}
+
+type reverseDirectionPtrType ReverseDirectionArgs
+
+func ReverseDirectionPtr(v *ReverseDirectionArgs) ReverseDirectionPtrInput {
+	return (*reverseDirectionPtrType)(v)
+}
+
+func (*reverseDirectionPtrType) ElementType() reflect.Type {
+	return reflect.TypeOf((**ReverseDirection)(nil)).Elem()
+}
+
+func (i *reverseDirectionPtrType) ToReverseDirectionPtrOutput() ReverseDirectionPtrOutput {
+	return i.ToReverseDirectionPtrOutputWithContext(context.Background())
+}
+
+func (i *reverseDirectionPtrType) ToReverseDirectionPtrOutputWithContext(ctx context.Context) ReverseDirectionPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(ReverseDirectionPtrOutput)
+}
+
+type ReverseDirectionOutput struct{ *pulumi.OutputState }
+
+func (ReverseDirectionOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*ReverseDirection)(nil)).Elem()
+}
+
+func (o ReverseDirectionOutput) ToReverseDirectionOutput() ReverseDirectionOutput {
+	return o
+}
+
+func (o ReverseDirectionOutput) ToReverseDirectionOutputWithContext(ctx context.Context) ReverseDirectionOutput {
+	return o
+}
+
+func (o ReverseDirectionOutput) ToReverseDirectionPtrOutput() ReverseDirectionPtrOutput {
+	return o.ToReverseDirectionPtrOutputWithContext(context.Background())
+}
+
+func (o ReverseDirectionOutput) ToReverseDirectionPtrOutputWithContext(ctx context.Context) ReverseDirectionPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v ReverseDirection) *ReverseDirection {
+		return &v
+	}).(ReverseDirectionPtrOutput)
+}
+
+// How much CPU to ask for, as a Kubernetes quantity.
+func (o ReverseDirectionOutput) Cpu() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *string { return v.Cpu }).(pulumi.StringPtrOutput)
+}
+
+// Ask for resources in that direction. Default: as in the other.
+func (o ReverseDirectionOutput) CreateResourceSlice() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *bool { return v.CreateResourceSlice }).(pulumi.BoolPtrOutput)
+}
+
+// Make a virtual node of them. Default: as in the other direction.
+func (o ReverseDirectionOutput) CreateVirtualNode() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *bool { return v.CreateVirtualNode }).(pulumi.BoolPtrOutput)
+}
+
+// How much memory to ask for, as a Kubernetes quantity.
+func (o ReverseDirectionOutput) Memory() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *string { return v.Memory }).(pulumi.StringPtrOutput)
+}
+
+// How much room for pods to ask for, as a Kubernetes quantity.
+func (o ReverseDirectionOutput) Pods() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *string { return v.Pods }).(pulumi.StringPtrOutput)
+}
+
+// The class of the ResourceSlice. Default: as in the other direction.
+func (o ReverseDirectionOutput) ResourceSliceClass() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *string { return v.ResourceSliceClass }).(pulumi.StringPtrOutput)
+}
+
+// Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+func (o ReverseDirectionOutput) ResourceSliceName() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *string { return v.ResourceSliceName }).(pulumi.StringPtrOutput)
+}
+
+// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+func (o ReverseDirectionOutput) Resources() pulumi.StringMapOutput {
+	return o.ApplyT(func(v ReverseDirection) map[string]string { return v.Resources }).(pulumi.StringMapOutput)
+}
+
+type ReverseDirectionPtrOutput struct{ *pulumi.OutputState }
+
+func (ReverseDirectionPtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**ReverseDirection)(nil)).Elem()
+}
+
+func (o ReverseDirectionPtrOutput) ToReverseDirectionPtrOutput() ReverseDirectionPtrOutput {
+	return o
+}
+
+func (o ReverseDirectionPtrOutput) ToReverseDirectionPtrOutputWithContext(ctx context.Context) ReverseDirectionPtrOutput {
+	return o
+}
+
+func (o ReverseDirectionPtrOutput) Elem() ReverseDirectionOutput {
+	return o.ApplyT(func(v *ReverseDirection) ReverseDirection {
+		if v != nil {
+			return *v
+		}
+		var ret ReverseDirection
+		return ret
+	}).(ReverseDirectionOutput)
+}
+
+// How much CPU to ask for, as a Kubernetes quantity.
+func (o ReverseDirectionPtrOutput) Cpu() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *string {
+		if v == nil {
+			return nil
+		}
+		return v.Cpu
+	}).(pulumi.StringPtrOutput)
+}
+
+// Ask for resources in that direction. Default: as in the other.
+func (o ReverseDirectionPtrOutput) CreateResourceSlice() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *bool {
+		if v == nil {
+			return nil
+		}
+		return v.CreateResourceSlice
+	}).(pulumi.BoolPtrOutput)
+}
+
+// Make a virtual node of them. Default: as in the other direction.
+func (o ReverseDirectionPtrOutput) CreateVirtualNode() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *bool {
+		if v == nil {
+			return nil
+		}
+		return v.CreateVirtualNode
+	}).(pulumi.BoolPtrOutput)
+}
+
+// How much memory to ask for, as a Kubernetes quantity.
+func (o ReverseDirectionPtrOutput) Memory() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *string {
+		if v == nil {
+			return nil
+		}
+		return v.Memory
+	}).(pulumi.StringPtrOutput)
+}
+
+// How much room for pods to ask for, as a Kubernetes quantity.
+func (o ReverseDirectionPtrOutput) Pods() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *string {
+		if v == nil {
+			return nil
+		}
+		return v.Pods
+	}).(pulumi.StringPtrOutput)
+}
+
+// The class of the ResourceSlice. Default: as in the other direction.
+func (o ReverseDirectionPtrOutput) ResourceSliceClass() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *string {
+		if v == nil {
+			return nil
+		}
+		return v.ResourceSliceClass
+	}).(pulumi.StringPtrOutput)
+}
+
+// Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+func (o ReverseDirectionPtrOutput) ResourceSliceName() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *string {
+		if v == nil {
+			return nil
+		}
+		return v.ResourceSliceName
+	}).(pulumi.StringPtrOutput)
+}
+
+// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+func (o ReverseDirectionPtrOutput) Resources() pulumi.StringMapOutput {
+	return o.ApplyT(func(v *ReverseDirection) map[string]string {
+		if v == nil {
+			return nil
+		}
+		return v.Resources
+	}).(pulumi.StringMapOutput)
+}
+
 // One slice.
 type SliceSummary struct {
 	// Whether the provider accepted it.
@@ -6292,6 +6807,8 @@ func (o VirtualNodeSummaryArrayOutput) Index(i pulumi.IntInput) VirtualNodeSumma
 }
 
 func init() {
+	pulumi.RegisterInputType(reflect.TypeOf((*AdditionalResourceSliceInput)(nil)).Elem(), AdditionalResourceSliceArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*AdditionalResourceSliceArrayInput)(nil)).Elem(), AdditionalResourceSliceArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*AgentManifestsInput)(nil)).Elem(), AgentManifestsArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*AgentManifestsPtrInput)(nil)).Elem(), AgentManifestsArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*AuthParamsInput)(nil)).Elem(), AuthParamsArgs{})
@@ -6327,10 +6844,14 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*NodeSelectorTermArrayInput)(nil)).Elem(), NodeSelectorTermArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ResourceSliceManifestInput)(nil)).Elem(), ResourceSliceManifestArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ResourceSliceManifestArrayInput)(nil)).Elem(), ResourceSliceManifestArray{})
+	pulumi.RegisterInputType(reflect.TypeOf((*ReverseDirectionInput)(nil)).Elem(), ReverseDirectionArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*ReverseDirectionPtrInput)(nil)).Elem(), ReverseDirectionArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintInput)(nil)).Elem(), TaintArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintArrayInput)(nil)).Elem(), TaintArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*VirtualNodeManifestInput)(nil)).Elem(), VirtualNodeManifestArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*VirtualNodeManifestArrayInput)(nil)).Elem(), VirtualNodeManifestArray{})
+	pulumi.RegisterOutputType(AdditionalResourceSliceOutput{})
+	pulumi.RegisterOutputType(AdditionalResourceSliceArrayOutput{})
 	pulumi.RegisterOutputType(AgentManifestsOutput{})
 	pulumi.RegisterOutputType(AgentManifestsPtrOutput{})
 	pulumi.RegisterOutputType(AuthParamsOutput{})
@@ -6355,6 +6876,8 @@ func init() {
 	pulumi.RegisterOutputType(GatewayKeysPtrOutput{})
 	pulumi.RegisterOutputType(GatewayServerOutput{})
 	pulumi.RegisterOutputType(GatewayServerPtrOutput{})
+	pulumi.RegisterOutputType(GrantedResourceSliceOutput{})
+	pulumi.RegisterOutputType(GrantedResourceSliceArrayOutput{})
 	pulumi.RegisterOutputType(HandshakeOutput{})
 	pulumi.RegisterOutputType(HandshakePtrOutput{})
 	pulumi.RegisterOutputType(InstallationHealthOutput{})
@@ -6395,6 +6918,8 @@ func init() {
 	pulumi.RegisterOutputType(RenderedManifestsPtrOutput{})
 	pulumi.RegisterOutputType(ResourceSliceManifestOutput{})
 	pulumi.RegisterOutputType(ResourceSliceManifestArrayOutput{})
+	pulumi.RegisterOutputType(ReverseDirectionOutput{})
+	pulumi.RegisterOutputType(ReverseDirectionPtrOutput{})
 	pulumi.RegisterOutputType(SliceSummaryOutput{})
 	pulumi.RegisterOutputType(SliceSummaryArrayOutput{})
 	pulumi.RegisterOutputType(TaintOutput{})

@@ -8,6 +8,50 @@ import * as enums from "../types/enums";
 
 import * as utilities from "../utilities";
 
+/**
+ * A further request for resources.
+ */
+export interface AdditionalResourceSliceArgs {
+    /**
+     * How much CPU to ask for, as a Kubernetes quantity.
+     */
+    cpu?: pulumi.Input<string>;
+    /**
+     * Make a virtual node of the resources granted. Default: true.
+     */
+    createVirtualNode?: pulumi.Input<boolean>;
+    /**
+     * How much memory to ask for, as a Kubernetes quantity.
+     */
+    memory?: pulumi.Input<string>;
+    /**
+     * Name of the ResourceSlice and of its virtual node; unique in the consumer.
+     */
+    name: pulumi.Input<string>;
+    /**
+     * How much room for pods to ask for, as a Kubernetes quantity.
+     */
+    pods?: pulumi.Input<string>;
+    /**
+     * The class of the ResourceSlice. Default: default.
+     */
+    resourceSliceClass?: pulumi.Input<string>;
+    /**
+     * Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+     */
+    resources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+}
+/**
+ * additionalResourceSliceArgsProvideDefaults sets the appropriate defaults for AdditionalResourceSliceArgs
+ */
+export function additionalResourceSliceArgsProvideDefaults(val: AdditionalResourceSliceArgs): AdditionalResourceSliceArgs {
+    return {
+        ...val,
+        createVirtualNode: (val.createVirtualNode) ?? true,
+        resourceSliceClass: (val.resourceSliceClass) ?? "default",
+    };
+}
+
 export interface AgentManifests {
     /**
      * Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
@@ -1248,6 +1292,41 @@ export function resourceSliceManifestArgsProvideDefaults(val: ResourceSliceManif
         cordoned: (val.cordoned) ?? false,
         createVirtualNode: (val.createVirtualNode) ?? true,
     };
+}
+
+export interface ReverseDirectionArgs {
+    /**
+     * How much CPU to ask for, as a Kubernetes quantity.
+     */
+    cpu?: pulumi.Input<string>;
+    /**
+     * Ask for resources in that direction. Default: as in the other.
+     */
+    createResourceSlice?: pulumi.Input<boolean>;
+    /**
+     * Make a virtual node of them. Default: as in the other direction.
+     */
+    createVirtualNode?: pulumi.Input<boolean>;
+    /**
+     * How much memory to ask for, as a Kubernetes quantity.
+     */
+    memory?: pulumi.Input<string>;
+    /**
+     * How much room for pods to ask for, as a Kubernetes quantity.
+     */
+    pods?: pulumi.Input<string>;
+    /**
+     * The class of the ResourceSlice. Default: as in the other direction.
+     */
+    resourceSliceClass?: pulumi.Input<string>;
+    /**
+     * Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+     */
+    resourceSliceName?: pulumi.Input<string>;
+    /**
+     * Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+     */
+    resources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
 }
 
 /**

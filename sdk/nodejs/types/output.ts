@@ -155,6 +155,24 @@ export function gatewayServerProvideDefaults(val: GatewayServer): GatewayServer 
 }
 
 /**
+ * A further ResourceSlice.
+ */
+export interface GrantedResourceSlice {
+    /**
+     * What the provider has granted.
+     */
+    acceptedResources: {[key: string]: string};
+    /**
+     * The ResourceSlice's name.
+     */
+    name: string;
+    /**
+     * Its virtual node on the consumer.
+     */
+    virtualNodeName?: string;
+}
+
+/**
  * The state of the agent's pods.
  */
 export interface InstallationHealth {

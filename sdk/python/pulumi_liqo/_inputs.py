@@ -16,6 +16,8 @@ from . import _utilities
 from ._enums import *
 
 __all__ = [
+    'AdditionalResourceSliceArgs',
+    'AdditionalResourceSliceArgsDict',
     'AgentManifests',
     'AgentManifestsDict',
     'AuthParams',
@@ -62,6 +64,8 @@ __all__ = [
     'NodeSelectorTermArgsDict',
     'ResourceSliceManifest',
     'ResourceSliceManifestDict',
+    'ReverseDirectionArgs',
+    'ReverseDirectionArgsDict',
     'Taint',
     'TaintDict',
     'TaintArgs',
@@ -71,6 +75,165 @@ __all__ = [
 ]
 
 MYPY = False
+
+if not MYPY:
+    class AdditionalResourceSliceArgsDict(TypedDict):
+        """
+        A further request for resources.
+        """
+        name: pulumi.Input[_builtins.str]
+        """
+        Name of the ResourceSlice and of its virtual node; unique in the consumer.
+        """
+        cpu: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        How much CPU to ask for, as a Kubernetes quantity.
+        """
+        create_virtual_node: NotRequired[pulumi.Input[_builtins.bool]]
+        """
+        Make a virtual node of the resources granted. Default: true.
+        """
+        memory: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        How much memory to ask for, as a Kubernetes quantity.
+        """
+        pods: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        How much room for pods to ask for, as a Kubernetes quantity.
+        """
+        resource_slice_class: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The class of the ResourceSlice. Default: default.
+        """
+        resources: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]
+        """
+        Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        """
+elif False:
+    AdditionalResourceSliceArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class AdditionalResourceSliceArgs:
+    def __init__(__self__, *,
+                 name: pulumi.Input[_builtins.str],
+                 cpu: Optional[pulumi.Input[_builtins.str]] = None,
+                 create_virtual_node: Optional[pulumi.Input[_builtins.bool]] = None,
+                 memory: Optional[pulumi.Input[_builtins.str]] = None,
+                 pods: Optional[pulumi.Input[_builtins.str]] = None,
+                 resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
+                 resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None):
+        """
+        A further request for resources.
+        :param pulumi.Input[_builtins.str] name: Name of the ResourceSlice and of its virtual node; unique in the consumer.
+        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of the resources granted. Default: true.
+        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: default.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        """
+        pulumi.set(__self__, "name", name)
+        if cpu is not None:
+            pulumi.set(__self__, "cpu", cpu)
+        if create_virtual_node is None:
+            create_virtual_node = True
+        if create_virtual_node is not None:
+            pulumi.set(__self__, "create_virtual_node", create_virtual_node)
+        if memory is not None:
+            pulumi.set(__self__, "memory", memory)
+        if pods is not None:
+            pulumi.set(__self__, "pods", pods)
+        if resource_slice_class is None:
+            resource_slice_class = 'default'
+        if resource_slice_class is not None:
+            pulumi.set(__self__, "resource_slice_class", resource_slice_class)
+        if resources is not None:
+            pulumi.set(__self__, "resources", resources)
+
+    @_builtins.property
+    @pulumi.getter
+    def name(self) -> pulumi.Input[_builtins.str]:
+        """
+        Name of the ResourceSlice and of its virtual node; unique in the consumer.
+        """
+        return pulumi.get(self, "name")
+
+    @name.setter
+    def name(self, value: pulumi.Input[_builtins.str]):
+        pulumi.set(self, "name", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def cpu(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        How much CPU to ask for, as a Kubernetes quantity.
+        """
+        return pulumi.get(self, "cpu")
+
+    @cpu.setter
+    def cpu(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "cpu", value)
+
+    @_builtins.property
+    @pulumi.getter(name="createVirtualNode")
+    def create_virtual_node(self) -> Optional[pulumi.Input[_builtins.bool]]:
+        """
+        Make a virtual node of the resources granted. Default: true.
+        """
+        return pulumi.get(self, "create_virtual_node")
+
+    @create_virtual_node.setter
+    def create_virtual_node(self, value: Optional[pulumi.Input[_builtins.bool]]):
+        pulumi.set(self, "create_virtual_node", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def memory(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        How much memory to ask for, as a Kubernetes quantity.
+        """
+        return pulumi.get(self, "memory")
+
+    @memory.setter
+    def memory(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "memory", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def pods(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        How much room for pods to ask for, as a Kubernetes quantity.
+        """
+        return pulumi.get(self, "pods")
+
+    @pods.setter
+    def pods(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "pods", value)
+
+    @_builtins.property
+    @pulumi.getter(name="resourceSliceClass")
+    def resource_slice_class(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The class of the ResourceSlice. Default: default.
+        """
+        return pulumi.get(self, "resource_slice_class")
+
+    @resource_slice_class.setter
+    def resource_slice_class(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "resource_slice_class", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def resources(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
+        """
+        Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        """
+        return pulumi.get(self, "resources")
+
+    @resources.setter
+    def resources(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
+        pulumi.set(self, "resources", value)
+
 
 if not MYPY:
     class AgentManifestsDict(TypedDict):
@@ -3088,6 +3251,178 @@ class ResourceSliceManifest:
 
     @resources.setter
     def resources(self, value: Optional[Mapping[str, _builtins.str]]):
+        pulumi.set(self, "resources", value)
+
+
+if not MYPY:
+    class ReverseDirectionArgsDict(TypedDict):
+        cpu: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        How much CPU to ask for, as a Kubernetes quantity.
+        """
+        create_resource_slice: NotRequired[pulumi.Input[_builtins.bool]]
+        """
+        Ask for resources in that direction. Default: as in the other.
+        """
+        create_virtual_node: NotRequired[pulumi.Input[_builtins.bool]]
+        """
+        Make a virtual node of them. Default: as in the other direction.
+        """
+        memory: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        How much memory to ask for, as a Kubernetes quantity.
+        """
+        pods: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        How much room for pods to ask for, as a Kubernetes quantity.
+        """
+        resource_slice_class: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The class of the ResourceSlice. Default: as in the other direction.
+        """
+        resource_slice_name: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+        """
+        resources: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]
+        """
+        Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        """
+elif False:
+    ReverseDirectionArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class ReverseDirectionArgs:
+    def __init__(__self__, *,
+                 cpu: Optional[pulumi.Input[_builtins.str]] = None,
+                 create_resource_slice: Optional[pulumi.Input[_builtins.bool]] = None,
+                 create_virtual_node: Optional[pulumi.Input[_builtins.bool]] = None,
+                 memory: Optional[pulumi.Input[_builtins.str]] = None,
+                 pods: Optional[pulumi.Input[_builtins.str]] = None,
+                 resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
+                 resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
+                 resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None):
+        """
+        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.bool] create_resource_slice: Ask for resources in that direction. Default: as in the other.
+        :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of them. Default: as in the other direction.
+        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: as in the other direction.
+        :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        """
+        if cpu is not None:
+            pulumi.set(__self__, "cpu", cpu)
+        if create_resource_slice is not None:
+            pulumi.set(__self__, "create_resource_slice", create_resource_slice)
+        if create_virtual_node is not None:
+            pulumi.set(__self__, "create_virtual_node", create_virtual_node)
+        if memory is not None:
+            pulumi.set(__self__, "memory", memory)
+        if pods is not None:
+            pulumi.set(__self__, "pods", pods)
+        if resource_slice_class is not None:
+            pulumi.set(__self__, "resource_slice_class", resource_slice_class)
+        if resource_slice_name is not None:
+            pulumi.set(__self__, "resource_slice_name", resource_slice_name)
+        if resources is not None:
+            pulumi.set(__self__, "resources", resources)
+
+    @_builtins.property
+    @pulumi.getter
+    def cpu(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        How much CPU to ask for, as a Kubernetes quantity.
+        """
+        return pulumi.get(self, "cpu")
+
+    @cpu.setter
+    def cpu(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "cpu", value)
+
+    @_builtins.property
+    @pulumi.getter(name="createResourceSlice")
+    def create_resource_slice(self) -> Optional[pulumi.Input[_builtins.bool]]:
+        """
+        Ask for resources in that direction. Default: as in the other.
+        """
+        return pulumi.get(self, "create_resource_slice")
+
+    @create_resource_slice.setter
+    def create_resource_slice(self, value: Optional[pulumi.Input[_builtins.bool]]):
+        pulumi.set(self, "create_resource_slice", value)
+
+    @_builtins.property
+    @pulumi.getter(name="createVirtualNode")
+    def create_virtual_node(self) -> Optional[pulumi.Input[_builtins.bool]]:
+        """
+        Make a virtual node of them. Default: as in the other direction.
+        """
+        return pulumi.get(self, "create_virtual_node")
+
+    @create_virtual_node.setter
+    def create_virtual_node(self, value: Optional[pulumi.Input[_builtins.bool]]):
+        pulumi.set(self, "create_virtual_node", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def memory(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        How much memory to ask for, as a Kubernetes quantity.
+        """
+        return pulumi.get(self, "memory")
+
+    @memory.setter
+    def memory(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "memory", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def pods(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        How much room for pods to ask for, as a Kubernetes quantity.
+        """
+        return pulumi.get(self, "pods")
+
+    @pods.setter
+    def pods(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "pods", value)
+
+    @_builtins.property
+    @pulumi.getter(name="resourceSliceClass")
+    def resource_slice_class(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The class of the ResourceSlice. Default: as in the other direction.
+        """
+        return pulumi.get(self, "resource_slice_class")
+
+    @resource_slice_class.setter
+    def resource_slice_class(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "resource_slice_class", value)
+
+    @_builtins.property
+    @pulumi.getter(name="resourceSliceName")
+    def resource_slice_name(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
+        """
+        return pulumi.get(self, "resource_slice_name")
+
+    @resource_slice_name.setter
+    def resource_slice_name(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "resource_slice_name", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def resources(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
+        """
+        Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        """
+        return pulumi.get(self, "resources")
+
+    @resources.setter
+    def resources(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "resources", value)
 
 

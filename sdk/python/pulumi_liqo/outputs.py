@@ -24,6 +24,7 @@ __all__ = [
     'GatewayClient',
     'GatewayEndpoint',
     'GatewayServer',
+    'GrantedResourceSlice',
     'InstallationHealth',
     'LocalCluster',
     'NodeSelectorRequirement',
@@ -461,6 +462,70 @@ class GatewayServer(dict):
         The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
         """
         return pulumi.get(self, "type")
+
+
+@pulumi.output_type
+class GrantedResourceSlice(dict):
+    """
+    A further ResourceSlice.
+    """
+    @staticmethod
+    def __key_warning(key: str):
+        suggest = None
+        if key == "acceptedResources":
+            suggest = "accepted_resources"
+        elif key == "virtualNodeName":
+            suggest = "virtual_node_name"
+
+        if suggest:
+            pulumi.log.warn(f"Key '{key}' not found in GrantedResourceSlice. Access the value via the '{suggest}' property getter instead.")
+
+    def __getitem__(self, key: str) -> Any:
+        GrantedResourceSlice.__key_warning(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default = None) -> Any:
+        GrantedResourceSlice.__key_warning(key)
+        return super().get(key, default)
+
+    def __init__(__self__, *,
+                 accepted_resources: Mapping[str, _builtins.str],
+                 name: _builtins.str,
+                 virtual_node_name: Optional[_builtins.str] = None):
+        """
+        A further ResourceSlice.
+        :param Mapping[str, _builtins.str] accepted_resources: What the provider has granted.
+        :param _builtins.str name: The ResourceSlice's name.
+        :param _builtins.str virtual_node_name: Its virtual node on the consumer.
+        """
+        pulumi.set(__self__, "accepted_resources", accepted_resources)
+        pulumi.set(__self__, "name", name)
+        if virtual_node_name is not None:
+            pulumi.set(__self__, "virtual_node_name", virtual_node_name)
+
+    @_builtins.property
+    @pulumi.getter(name="acceptedResources")
+    def accepted_resources(self) -> Mapping[str, _builtins.str]:
+        """
+        What the provider has granted.
+        """
+        return pulumi.get(self, "accepted_resources")
+
+    @_builtins.property
+    @pulumi.getter
+    def name(self) -> _builtins.str:
+        """
+        The ResourceSlice's name.
+        """
+        return pulumi.get(self, "name")
+
+    @_builtins.property
+    @pulumi.getter(name="virtualNodeName")
+    def virtual_node_name(self) -> Optional[_builtins.str]:
+        """
+        Its virtual node on the consumer.
+        """
+        return pulumi.get(self, "virtual_node_name")
 
 
 @pulumi.output_type

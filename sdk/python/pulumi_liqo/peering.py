@@ -22,6 +22,8 @@ __all__ = ['PeeringArgs', 'Peering']
 @pulumi.input_type
 class PeeringArgs:
     def __init__(__self__, *,
+                 additional_resource_slices: Optional[pulumi.Input[Sequence[pulumi.Input['AdditionalResourceSliceArgs']]]] = None,
+                 authentication_disabled: Optional[pulumi.Input[_builtins.bool]] = None,
                  bidirectional: Optional[pulumi.Input[_builtins.bool]] = None,
                  consumer: Optional[pulumi.Input['ClusterArgs']] = None,
                  cpu: Optional[pulumi.Input[_builtins.str]] = None,
@@ -43,9 +45,12 @@ class PeeringArgs:
                  proxy_url: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
-                 resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None):
+                 resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 reverse: Optional[pulumi.Input['ReverseDirectionArgs']] = None):
         """
         The set of arguments for constructing a Peering resource.
+        :param pulumi.Input[Sequence[pulumi.Input['AdditionalResourceSliceArgs']]] additional_resource_slices: Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+        :param pulumi.Input[_builtins.bool] authentication_disabled: Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
         :param pulumi.Input[_builtins.bool] bidirectional: Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
         :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods.
         :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
@@ -67,8 +72,15 @@ class PeeringArgs:
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: default.
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        :param pulumi.Input['ReverseDirectionArgs'] reverse: What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
         """
+        if additional_resource_slices is not None:
+            pulumi.set(__self__, "additional_resource_slices", additional_resource_slices)
+        if authentication_disabled is None:
+            authentication_disabled = False
+        if authentication_disabled is not None:
+            pulumi.set(__self__, "authentication_disabled", authentication_disabled)
         if bidirectional is None:
             bidirectional = False
         if bidirectional is not None:
@@ -131,6 +143,32 @@ class PeeringArgs:
             pulumi.set(__self__, "resource_slice_name", resource_slice_name)
         if resources is not None:
             pulumi.set(__self__, "resources", resources)
+        if reverse is not None:
+            pulumi.set(__self__, "reverse", reverse)
+
+    @_builtins.property
+    @pulumi.getter(name="additionalResourceSlices")
+    def additional_resource_slices(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['AdditionalResourceSliceArgs']]]]:
+        """
+        Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+        """
+        return pulumi.get(self, "additional_resource_slices")
+
+    @additional_resource_slices.setter
+    def additional_resource_slices(self, value: Optional[pulumi.Input[Sequence[pulumi.Input['AdditionalResourceSliceArgs']]]]):
+        pulumi.set(self, "additional_resource_slices", value)
+
+    @_builtins.property
+    @pulumi.getter(name="authenticationDisabled")
+    def authentication_disabled(self) -> Optional[pulumi.Input[_builtins.bool]]:
+        """
+        Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+        """
+        return pulumi.get(self, "authentication_disabled")
+
+    @authentication_disabled.setter
+    def authentication_disabled(self, value: Optional[pulumi.Input[_builtins.bool]]):
+        pulumi.set(self, "authentication_disabled", value)
 
     @_builtins.property
     @pulumi.getter
@@ -388,13 +426,25 @@ class PeeringArgs:
     @pulumi.getter
     def resources(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Further resources to ask for, by name; cpu, memory and pods given apart win.
+        Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
         """
         return pulumi.get(self, "resources")
 
     @resources.setter
     def resources(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "resources", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def reverse(self) -> Optional[pulumi.Input['ReverseDirectionArgs']]:
+        """
+        What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+        """
+        return pulumi.get(self, "reverse")
+
+    @reverse.setter
+    def reverse(self, value: Optional[pulumi.Input['ReverseDirectionArgs']]):
+        pulumi.set(self, "reverse", value)
 
 
 @pulumi.type_token("liqo:index:Peering")
@@ -403,6 +453,8 @@ class Peering(pulumi.ComponentResource):
     def __init__(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 additional_resource_slices: Optional[pulumi.Input[Sequence[pulumi.Input[Union['AdditionalResourceSliceArgs', 'AdditionalResourceSliceArgsDict']]]]] = None,
+                 authentication_disabled: Optional[pulumi.Input[_builtins.bool]] = None,
                  bidirectional: Optional[pulumi.Input[_builtins.bool]] = None,
                  consumer: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  cpu: Optional[pulumi.Input[_builtins.str]] = None,
@@ -425,6 +477,7 @@ class Peering(pulumi.ComponentResource):
                  resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
                  resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 reverse: Optional[pulumi.Input[Union['ReverseDirectionArgs', 'ReverseDirectionArgsDict']]] = None,
                  __props__=None):
         """
         Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
@@ -453,6 +506,8 @@ class Peering(pulumi.ComponentResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
+        :param pulumi.Input[Sequence[pulumi.Input[Union['AdditionalResourceSliceArgs', 'AdditionalResourceSliceArgsDict']]]] additional_resource_slices: Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+        :param pulumi.Input[_builtins.bool] authentication_disabled: Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
         :param pulumi.Input[_builtins.bool] bidirectional: Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods.
         :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
@@ -474,7 +529,8 @@ class Peering(pulumi.ComponentResource):
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: default.
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        :param pulumi.Input[Union['ReverseDirectionArgs', 'ReverseDirectionArgsDict']] reverse: What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
         """
         ...
     @overload
@@ -522,6 +578,8 @@ class Peering(pulumi.ComponentResource):
     def _internal_init(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 additional_resource_slices: Optional[pulumi.Input[Sequence[pulumi.Input[Union['AdditionalResourceSliceArgs', 'AdditionalResourceSliceArgsDict']]]]] = None,
+                 authentication_disabled: Optional[pulumi.Input[_builtins.bool]] = None,
                  bidirectional: Optional[pulumi.Input[_builtins.bool]] = None,
                  consumer: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  cpu: Optional[pulumi.Input[_builtins.str]] = None,
@@ -544,6 +602,7 @@ class Peering(pulumi.ComponentResource):
                  resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
                  resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 reverse: Optional[pulumi.Input[Union['ReverseDirectionArgs', 'ReverseDirectionArgsDict']]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
         if not isinstance(opts, pulumi.ResourceOptions):
@@ -555,6 +614,10 @@ class Peering(pulumi.ComponentResource):
                 raise TypeError('__props__ is only valid when passed in combination with a valid opts.id to get an existing resource')
             __props__ = PeeringArgs.__new__(PeeringArgs)
 
+            __props__.__dict__["additional_resource_slices"] = additional_resource_slices
+            if authentication_disabled is None:
+                authentication_disabled = False
+            __props__.__dict__["authentication_disabled"] = authentication_disabled
             if bidirectional is None:
                 bidirectional = False
             __props__.__dict__["bidirectional"] = bidirectional
@@ -595,11 +658,14 @@ class Peering(pulumi.ComponentResource):
             __props__.__dict__["resource_slice_class"] = resource_slice_class
             __props__.__dict__["resource_slice_name"] = resource_slice_name
             __props__.__dict__["resources"] = resources
+            __props__.__dict__["reverse"] = reverse
             __props__.__dict__["accepted_resources"] = None
+            __props__.__dict__["additional_slices"] = None
             __props__.__dict__["consumer_cluster_id"] = None
             __props__.__dict__["endpoint"] = None
             __props__.__dict__["provider_cluster_id"] = None
             __props__.__dict__["remapped_cidrs"] = None
+            __props__.__dict__["reverse_accepted_resources"] = None
             __props__.__dict__["reverse_virtual_node_name"] = None
             __props__.__dict__["tenant_namespaces"] = None
             __props__.__dict__["virtual_node_name"] = None
@@ -617,6 +683,14 @@ class Peering(pulumi.ComponentResource):
         What the provider has granted.
         """
         return pulumi.get(self, "accepted_resources")
+
+    @_builtins.property
+    @pulumi.getter(name="additionalSlices")
+    def additional_slices(self) -> pulumi.Output[Optional[Sequence['outputs.GrantedResourceSlice']]]:
+        """
+        What has come of additionalResourceSlices, in their order.
+        """
+        return pulumi.get(self, "additional_slices")
 
     @_builtins.property
     @pulumi.getter(name="consumerClusterId")
@@ -649,6 +723,14 @@ class Peering(pulumi.ComponentResource):
         The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
         """
         return pulumi.get(self, "remapped_cidrs")
+
+    @_builtins.property
+    @pulumi.getter(name="reverseAcceptedResources")
+    def reverse_accepted_resources(self) -> pulumi.Output[Optional[Mapping[str, _builtins.str]]]:
+        """
+        What the consumer has granted the provider, if bidirectional.
+        """
+        return pulumi.get(self, "reverse_accepted_resources")
 
     @_builtins.property
     @pulumi.getter(name="reverseVirtualNodeName")

@@ -5,6 +5,7 @@ import {
   GatewayServerResource,
   IdentityResource,
   NamespaceOffloadingResource,
+  ResourceSliceResource,
   TenantResource,
 } from "../../../agent/api/index.js";
 import {
@@ -313,6 +314,38 @@ describe("resource options", function () {
     await Promise.all([there.up(), back.up()]);
     await Promise.all([there.destroy(), back.destroy()]);
     await until("the end of both", 20_000, async () => {
+      const now = [...(await lab.objects()).keys()].sort();
+      return isDeepStrictEqual(now, before) || undefined;
+    });
+  });
+
+  it("a Peering of several slices: each has what it asks for, and goes alone when it is left out", async () => {
+    const { consumer, provider } = lab.pair;
+    const peering = (properties: object): Record<string, Declared> => ({
+      peering: { type: "Peering", properties: { consumer, provider, cpu: "4", ...properties } },
+    });
+    const before = [...(await lab.objects()).keys()].sort();
+    const slices = async (): Promise<Record<string, unknown>> => {
+      const { items } = await lab.servers.consumer.client.list(ResourceSliceResource);
+      return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, [spec.class, spec.resources]]));
+    };
+    const gpu = { name: "gpu", resources: { "example.com/gpu": "1" }, cpu: "2" };
+    const stack = await made("several", peering({ additionalResourceSlices: [gpu] }));
+    expect(await slices()).to.deep.equal({
+      provider: ["default", { cpu: "4" }],
+      gpu: ["default", { "example.com/gpu": "1", cpu: "2" }],
+    });
+    await stack.preview({ expectNoChanges: true });
+    await lab.write("several", peering({}));
+    await stack.up();
+    expect(Object.keys(await slices())).to.deep.equal(["provider"]);
+    await lab.write("several", peering({ authenticationDisabled: true }));
+    await stack.up();
+    expect(await slices()).to.deep.equal({});
+    expect(await tenant()).to.equal(undefined);
+    expect((await lab.servers.provider.client.list(GatewayServerResource)).items).to.have.length(1);
+    await stack.destroy();
+    await until("the end of it", 20_000, async () => {
       const now = [...(await lab.objects()).keys()].sort();
       return isDeepStrictEqual(now, before) || undefined;
     });

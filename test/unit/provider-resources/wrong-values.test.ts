@@ -86,6 +86,16 @@ const term = (kind: string): Record<string, Case> => {
   };
 };
 
+const request = (path: string): Record<string, Case> => ({
+  [`${path}.resourceSliceClass`]: text,
+  [`${path}.cpu`]: amount,
+  [`${path}.memory`]: amount,
+  [`${path}.pods`]: amount,
+  [`${path}.resources`]: map,
+  [`${path}.resources.key`]: amount,
+  [`${path}.createVirtualNode`]: flag,
+});
+
 const CASES: Record<string, Record<string, Case>> = {
   Agent: {
     ...cluster("cluster"),
@@ -233,6 +243,15 @@ const CASES: Record<string, Record<string, Case>> = {
     pods: amount,
     resources: map,
     "resources.key": amount,
+    authenticationDisabled: flag,
+    additionalResourceSlices: list,
+    "additionalResourceSlices[0]": object,
+    "additionalResourceSlices[0].name": sliceName,
+    ...request("additionalResourceSlices[0]"),
+    reverse: object,
+    "reverse.resourceSliceName": sliceName,
+    "reverse.createResourceSlice": flag,
+    ...request("reverse"),
     ...metadata,
     forceUnreachable: flag,
   },

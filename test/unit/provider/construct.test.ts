@@ -11,6 +11,7 @@ import { Methods, startFakeEngine, toStruct, type FakeEngine } from "./fake-engi
 class FakeMonitor {
   readonly registered: string[] = [];
   readonly timeouts = new Map<string, object | undefined>();
+  readonly inputs = new Map<string, Record<string, unknown>>();
   questions = 0;
   private readonly server = new Server();
   private port = 0;
@@ -34,6 +35,7 @@ class FakeMonitor {
       resourceProto.RegisterResourceResponse
     > = ({ request }, callback) => {
       this.registered.push(request.getName());
+      this.inputs.set(request.getName(), request.getObject()?.toJavaScript() ?? {});
       const given = request.getCustomtimeouts();
       const limits = given && [given.getCreate(), given.getUpdate(), given.getDelete()];
       this.timeouts.set(request.getName(), limits);
@@ -85,6 +87,7 @@ describe("components of one run", () => {
     name: string,
     { endpoint }: { endpoint: string },
     limits?: { create: string; delete: string },
+    inputs: Record<string, unknown> = {},
   ): Promise<proto.ConstructResponse> => {
     const request = new proto.ConstructRequest();
     request.setType("liqo:index:Peering");
@@ -92,7 +95,7 @@ describe("components of one run", () => {
     request.setProject("run");
     request.setStack("run");
     request.setMonitorendpoint(endpoint);
-    request.setInputs(toStruct({ consumer: { context: "one" }, provider: { context: "two" } }));
+    request.setInputs(toStruct({ consumer: { context: "one" }, provider: { context: "two" }, ...inputs }));
     if (limits) {
       const timeouts = new proto.ConstructRequest.CustomTimeouts();
       timeouts.setCreate(limits.create);
@@ -121,6 +124,62 @@ describe("components of one run", () => {
       expect(monitor.timeouts.get(`hasty-${part}`), part).to.deep.equal(["4s", "", "1m"]);
       expect(monitor.timeouts.get(`patient-${part}`) ?? ["", "", ""], part).to.deep.equal(["", "", ""]);
     }
+  });
+
+  it("consist of no more than the network where authentication is left out", async () => {
+    const monitor = await run();
+    await construct("plain", monitor, undefined, { authenticationDisabled: true });
+    expect([...monitor.registered].sort()).to.deep.equal(["plain", "plain-network"]);
+  });
+
+  it("consist of as many slices as are asked for, and of others in the other direction", async () => {
+    const monitor = await run();
+    const gpu = { name: "gpu", resourceSliceClass: "accelerated", resources: { "example.com/gpu": "1" }, cpu: "2" };
+    await construct("both", monitor, undefined, {
+      bidirectional: true,
+      cpu: "4",
+      createVirtualNode: false,
+      additionalResourceSlices: [gpu, { name: "spare", createVirtualNode: true }],
+      reverse: { memory: "1Gi", resourceSliceName: "back" },
+    });
+    const slices = ["resources", "resources-gpu", "resources-spare", "reverse-resources"].map((part) => {
+      const { name, class: ofClass, resources, createVirtualNode } = monitor.inputs.get(`both-${part}`) ?? {};
+      return { name, class: ofClass, resources, createVirtualNode };
+    });
+    const none = { name: undefined, class: undefined, resources: undefined, createVirtualNode: undefined };
+    expect(slices).to.deep.equal([
+      { ...none, resources: { cpu: "4" }, createVirtualNode: false },
+      { ...none, name: "gpu", class: "accelerated", resources: { "example.com/gpu": "1", cpu: "2" } },
+      { ...none, name: "spare", createVirtualNode: true },
+      { ...none, name: "back", resources: { memory: "1Gi" }, createVirtualNode: false },
+    ]);
+  });
+
+  it("ask for the same in the other direction when nothing is said of it, and for nothing when it says so", async () => {
+    const monitor = await run();
+    await construct("alike", monitor, undefined, { bidirectional: true, cpu: "4" });
+    expect(monitor.inputs.get("alike-reverse-resources")?.["resources"]).to.deep.equal({ cpu: "4" });
+    const reverse = { createResourceSlice: false };
+    await construct("oneway", monitor, undefined, { bidirectional: true, cpu: "4", reverse });
+    expect(monitor.registered).to.include("oneway-reverse-authentication").and.not.include("oneway-reverse-resources");
+  });
+
+  it("are refused when parts of theirs exclude each other, by the property's path", async () => {
+    const monitor = await run();
+    const refusal = (inputs: object): Promise<string> =>
+      construct("refused", monitor, undefined, { ...inputs }).then(
+        () => "",
+        (error: unknown) => String(error),
+      );
+    const slices = { additionalResourceSlices: [{ name: "gpu" }, { name: "gpu" }] };
+    expect(await refusal(slices)).to.contain('additionalResourceSlices[1].name: "gpu" is the name of another slice');
+    expect(await refusal({ authenticationDisabled: true, networkingDisabled: true })).to.contain(
+      "authenticationDisabled: nothing is left of the Peering",
+    );
+    expect(await refusal({ ...slices, authenticationDisabled: true })).to.contain(
+      "additionalResourceSlices: need the identity",
+    );
+    expect(monitor.registered).to.deep.equal([]);
   });
 
   it("of another run are made with what that one's engine supports", async () => {

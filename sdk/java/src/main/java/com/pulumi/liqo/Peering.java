@@ -10,9 +10,11 @@ import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.PeeringArgs;
 import com.pulumi.liqo.Utilities;
 import com.pulumi.liqo.outputs.GatewayEndpoint;
+import com.pulumi.liqo.outputs.GrantedResourceSlice;
 import com.pulumi.liqo.outputs.RemappedCIDRs;
 import com.pulumi.liqo.outputs.TenantNamespaces;
 import java.lang.String;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import javax.annotation.Nullable;
@@ -79,6 +81,20 @@ public class Peering extends com.pulumi.resources.ComponentResource {
         return Codegen.optional(this.acceptedResources);
     }
     /**
+     * What has come of additionalResourceSlices, in their order.
+     * 
+     */
+    @Export(name="additionalSlices", refs={List.class,GrantedResourceSlice.class}, tree="[0,1]")
+    private Output</* @Nullable */ List<GrantedResourceSlice>> additionalSlices;
+
+    /**
+     * @return What has come of additionalResourceSlices, in their order.
+     * 
+     */
+    public Output<Optional<List<GrantedResourceSlice>>> additionalSlices() {
+        return Codegen.optional(this.additionalSlices);
+    }
+    /**
      * The consumer&#39;s cluster ID.
      * 
      */
@@ -133,6 +149,20 @@ public class Peering extends com.pulumi.resources.ComponentResource {
      */
     public Output<Optional<RemappedCIDRs>> remappedCIDRs() {
         return Codegen.optional(this.remappedCIDRs);
+    }
+    /**
+     * What the consumer has granted the provider, if bidirectional.
+     * 
+     */
+    @Export(name="reverseAcceptedResources", refs={Map.class,String.class}, tree="[0,1,1]")
+    private Output</* @Nullable */ Map<String,String>> reverseAcceptedResources;
+
+    /**
+     * @return What the consumer has granted the provider, if bidirectional.
+     * 
+     */
+    public Output<Optional<Map<String,String>>> reverseAcceptedResources() {
+        return Codegen.optional(this.reverseAcceptedResources);
     }
     /**
      * The virtual node on the provider, if bidirectional.

@@ -7,12 +7,15 @@ import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.enums.GatewayServerLocation;
+import com.pulumi.liqo.inputs.AdditionalResourceSliceArgs;
 import com.pulumi.liqo.inputs.ClusterArgs;
 import com.pulumi.liqo.inputs.GatewayClientArgs;
 import com.pulumi.liqo.inputs.GatewayServerArgs;
+import com.pulumi.liqo.inputs.ReverseDirectionArgs;
 import java.lang.Boolean;
 import java.lang.Integer;
 import java.lang.String;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -22,6 +25,36 @@ import javax.annotation.Nullable;
 public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
 
     public static final PeeringArgs Empty = new PeeringArgs();
+
+    /**
+     * Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+     * 
+     */
+    @Import(name="additionalResourceSlices")
+    private @Nullable Output<List<AdditionalResourceSliceArgs>> additionalResourceSlices;
+
+    /**
+     * @return Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+     * 
+     */
+    public Optional<Output<List<AdditionalResourceSliceArgs>>> additionalResourceSlices() {
+        return Optional.ofNullable(this.additionalResourceSlices);
+    }
+
+    /**
+     * Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+     * 
+     */
+    @Import(name="authenticationDisabled")
+    private @Nullable Output<Boolean> authenticationDisabled;
+
+    /**
+     * @return Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+     * 
+     */
+    public Optional<Output<Boolean>> authenticationDisabled() {
+        return Optional.ofNullable(this.authenticationDisabled);
+    }
 
     /**
      * Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
@@ -339,23 +372,40 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Further resources to ask for, by name; cpu, memory and pods given apart win.
+     * Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
      * 
      */
     @Import(name="resources")
     private @Nullable Output<Map<String,String>> resources;
 
     /**
-     * @return Further resources to ask for, by name; cpu, memory and pods given apart win.
+     * @return Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> resources() {
         return Optional.ofNullable(this.resources);
     }
 
+    /**
+     * What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+     * 
+     */
+    @Import(name="reverse")
+    private @Nullable Output<ReverseDirectionArgs> reverse;
+
+    /**
+     * @return What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+     * 
+     */
+    public Optional<Output<ReverseDirectionArgs>> reverse() {
+        return Optional.ofNullable(this.reverse);
+    }
+
     private PeeringArgs() {}
 
     private PeeringArgs(PeeringArgs $) {
+        this.additionalResourceSlices = $.additionalResourceSlices;
+        this.authenticationDisabled = $.authenticationDisabled;
         this.bidirectional = $.bidirectional;
         this.consumer = $.consumer;
         this.cpu = $.cpu;
@@ -378,6 +428,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         this.resourceSliceClass = $.resourceSliceClass;
         this.resourceSliceName = $.resourceSliceName;
         this.resources = $.resources;
+        this.reverse = $.reverse;
     }
 
     public static Builder builder() {
@@ -396,6 +447,58 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
 
         public Builder(PeeringArgs defaults) {
             $ = new PeeringArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param additionalResourceSlices Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder additionalResourceSlices(@Nullable Output<List<AdditionalResourceSliceArgs>> additionalResourceSlices) {
+            $.additionalResourceSlices = additionalResourceSlices;
+            return this;
+        }
+
+        /**
+         * @param additionalResourceSlices Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder additionalResourceSlices(List<AdditionalResourceSliceArgs> additionalResourceSlices) {
+            return additionalResourceSlices(Output.of(additionalResourceSlices));
+        }
+
+        /**
+         * @param additionalResourceSlices Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder additionalResourceSlices(AdditionalResourceSliceArgs... additionalResourceSlices) {
+            return additionalResourceSlices(List.of(additionalResourceSlices));
+        }
+
+        /**
+         * @param authenticationDisabled Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authenticationDisabled(@Nullable Output<Boolean> authenticationDisabled) {
+            $.authenticationDisabled = authenticationDisabled;
+            return this;
+        }
+
+        /**
+         * @param authenticationDisabled Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authenticationDisabled(Boolean authenticationDisabled) {
+            return authenticationDisabled(Output.of(authenticationDisabled));
         }
 
         /**
@@ -840,7 +943,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param resources Further resources to ask for, by name; cpu, memory and pods given apart win.
+         * @param resources Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
          * 
          * @return builder
          * 
@@ -851,7 +954,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param resources Further resources to ask for, by name; cpu, memory and pods given apart win.
+         * @param resources Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
          * 
          * @return builder
          * 
@@ -860,7 +963,29 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
             return resources(Output.of(resources));
         }
 
+        /**
+         * @param reverse What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder reverse(@Nullable Output<ReverseDirectionArgs> reverse) {
+            $.reverse = reverse;
+            return this;
+        }
+
+        /**
+         * @param reverse What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder reverse(ReverseDirectionArgs reverse) {
+            return reverse(Output.of(reverse));
+        }
+
         public PeeringArgs build() {
+            $.authenticationDisabled = Codegen.booleanProp("authenticationDisabled").output().arg($.authenticationDisabled).def(false).getNullable();
             $.bidirectional = Codegen.booleanProp("bidirectional").output().arg($.bidirectional).def(false).getNullable();
             $.createResourceSlice = Codegen.booleanProp("createResourceSlice").output().arg($.createResourceSlice).def(true).getNullable();
             $.createVirtualNode = Codegen.booleanProp("createVirtualNode").output().arg($.createVirtualNode).def(true).getNullable();
