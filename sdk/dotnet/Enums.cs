@@ -520,4 +520,38 @@ namespace Pulumi.Liqo
 
         public override string ToString() => _value;
     }
+
+    [EnumType]
+    public readonly struct TolerationOperator : IEquatable<TolerationOperator>
+    {
+        private readonly string _value;
+
+        private TolerationOperator(string value)
+        {
+            _value = value ?? throw new ArgumentNullException(nameof(value));
+        }
+
+        /// <summary>
+        /// It is the same.
+        /// </summary>
+        public static TolerationOperator Equal { get; } = new TolerationOperator("Equal");
+        /// <summary>
+        /// Any will do; value must be left out.
+        /// </summary>
+        public static TolerationOperator Exists { get; } = new TolerationOperator("Exists");
+
+        public static bool operator ==(TolerationOperator left, TolerationOperator right) => left.Equals(right);
+        public static bool operator !=(TolerationOperator left, TolerationOperator right) => !left.Equals(right);
+
+        public static explicit operator string(TolerationOperator value) => value._value;
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override bool Equals(object? obj) => obj is TolerationOperator other && Equals(other);
+        public bool Equals(TolerationOperator other) => string.Equals(_value, other._value, StringComparison.Ordinal);
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override int GetHashCode() => _value?.GetHashCode() ?? 0;
+
+        public override string ToString() => _value;
+    }
 }

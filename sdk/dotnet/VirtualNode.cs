@@ -88,6 +88,12 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>?> Annotations { get; private set; } = null!;
 
         /// <summary>
+        /// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        /// </summary>
+        [Output("annotationsNotReflected")]
+        public Output<ImmutableArray<string>> AnnotationsNotReflected { get; private set; } = null!;
+
+        /// <summary>
         /// The consumer: the cluster that gets the node.
         /// </summary>
         [Output("cluster")]
@@ -136,6 +142,12 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>?> Labels { get; private set; } = null!;
 
         /// <summary>
+        /// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        /// </summary>
+        [Output("labelsNotReflected")]
+        public Output<ImmutableArray<string>> LabelsNotReflected { get; private set; } = null!;
+
+        /// <summary>
         /// The provider's load balancer classes to offer; the first is the default.
         /// </summary>
         [Output("loadBalancerClasses")]
@@ -146,6 +158,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Output("name")]
         public Output<string> Name { get; private set; } = null!;
+
+        /// <summary>
+        /// Affinity of the pods to nodes of the provider. Default: none.
+        /// </summary>
+        [Output("nodeAffinity")]
+        public Output<Outputs.NodeAffinity?> NodeAffinity { get; private set; } = null!;
 
         /// <summary>
         /// The Node, if there is one.
@@ -214,6 +232,12 @@ namespace Pulumi.Liqo
         public Output<string> TenantNamespace { get; private set; } = null!;
 
         /// <summary>
+        /// Tolerations that the pods get at the provider, beside their own. Default: none.
+        /// </summary>
+        [Output("tolerations")]
+        public Output<ImmutableArray<Outputs.Toleration>> Tolerations { get; private set; } = null!;
+
+        /// <summary>
         /// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
         /// </summary>
         [Output("vkOptionsTemplateName")]
@@ -276,6 +300,18 @@ namespace Pulumi.Liqo
             set => _annotations = value;
         }
 
+        [Input("annotationsNotReflected")]
+        private InputList<string>? _annotationsNotReflected;
+
+        /// <summary>
+        /// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        /// </summary>
+        public InputList<string> AnnotationsNotReflected
+        {
+            get => _annotationsNotReflected ?? (_annotationsNotReflected = new InputList<string>());
+            set => _annotationsNotReflected = value;
+        }
+
         /// <summary>
         /// The consumer: the cluster that gets the node.
         /// </summary>
@@ -324,6 +360,18 @@ namespace Pulumi.Liqo
             set => _labels = value;
         }
 
+        [Input("labelsNotReflected")]
+        private InputList<string>? _labelsNotReflected;
+
+        /// <summary>
+        /// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        /// </summary>
+        public InputList<string> LabelsNotReflected
+        {
+            get => _labelsNotReflected ?? (_labelsNotReflected = new InputList<string>());
+            set => _labelsNotReflected = value;
+        }
+
         [Input("loadBalancerClasses")]
         private InputList<string>? _loadBalancerClasses;
 
@@ -341,6 +389,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Input("name", required: true)]
         public Input<string> Name { get; set; } = null!;
+
+        /// <summary>
+        /// Affinity of the pods to nodes of the provider. Default: none.
+        /// </summary>
+        [Input("nodeAffinity")]
+        public Input<Inputs.NodeAffinityArgs>? NodeAffinity { get; set; }
 
         [Input("nodeSelector")]
         private InputMap<string>? _nodeSelector;
@@ -430,6 +484,18 @@ namespace Pulumi.Liqo
         {
             get => _taints ?? (_taints = new InputList<Inputs.TaintArgs>());
             set => _taints = value;
+        }
+
+        [Input("tolerations")]
+        private InputList<Inputs.TolerationArgs>? _tolerations;
+
+        /// <summary>
+        /// Tolerations that the pods get at the provider, beside their own. Default: none.
+        /// </summary>
+        public InputList<Inputs.TolerationArgs> Tolerations
+        {
+            get => _tolerations ?? (_tolerations = new InputList<Inputs.TolerationArgs>());
+            set => _tolerations = value;
         }
 
         /// <summary>

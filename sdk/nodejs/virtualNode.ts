@@ -86,6 +86,10 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly annotations: pulumi.Output<{[key: string]: string} | undefined>;
     /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    declare public readonly annotationsNotReflected: pulumi.Output<string[] | undefined>;
+    /**
      * The consumer: the cluster that gets the node.
      */
     declare public readonly cluster: pulumi.Output<outputs.Cluster | undefined>;
@@ -118,6 +122,10 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly labels: pulumi.Output<{[key: string]: string} | undefined>;
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    declare public readonly labelsNotReflected: pulumi.Output<string[] | undefined>;
+    /**
      * The provider's load balancer classes to offer; the first is the default.
      */
     declare public readonly loadBalancerClasses: pulumi.Output<string[] | undefined>;
@@ -125,6 +133,10 @@ export class VirtualNode extends pulumi.CustomResource {
      * Name of the VirtualNode and of its Node; unique in the cluster.
      */
     declare public readonly name: pulumi.Output<string>;
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     */
+    declare public readonly nodeAffinity: pulumi.Output<outputs.NodeAffinity | undefined>;
     /**
      * The Node, if there is one.
      */
@@ -170,6 +182,10 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly tenantNamespace: pulumi.Output<string>;
     /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     */
+    declare public readonly tolerations: pulumi.Output<outputs.Toleration[] | undefined>;
+    /**
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */
     declare public readonly vkOptionsTemplateName: pulumi.Output<string | undefined>;
@@ -192,14 +208,17 @@ export class VirtualNode extends pulumi.CustomResource {
                 throw new Error("Missing required property 'providerClusterId'");
             }
             resourceInputs["annotations"] = args?.annotations;
+            resourceInputs["annotationsNotReflected"] = args?.annotationsNotReflected;
             resourceInputs["cluster"] = args?.cluster;
             resourceInputs["createNode"] = (args?.createNode) ?? true;
             resourceInputs["disableNetworkCheck"] = (args?.disableNetworkCheck) ?? false;
             resourceInputs["ingressClasses"] = args?.ingressClasses;
             resourceInputs["kubeconfigSecretName"] = args?.kubeconfigSecretName;
             resourceInputs["labels"] = args?.labels;
+            resourceInputs["labelsNotReflected"] = args?.labelsNotReflected;
             resourceInputs["loadBalancerClasses"] = args?.loadBalancerClasses;
             resourceInputs["name"] = args?.name;
+            resourceInputs["nodeAffinity"] = args?.nodeAffinity;
             resourceInputs["nodeSelector"] = args?.nodeSelector;
             resourceInputs["objectAnnotations"] = args?.objectAnnotations;
             resourceInputs["objectLabels"] = args?.objectLabels;
@@ -209,6 +228,7 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["runtimeClassName"] = args?.runtimeClassName;
             resourceInputs["storageClasses"] = args?.storageClasses;
             resourceInputs["taints"] = args?.taints;
+            resourceInputs["tolerations"] = args?.tolerations;
             resourceInputs["vkOptionsTemplateName"] = args?.vkOptionsTemplateName;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
@@ -216,6 +236,7 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["tenantNamespace"] = undefined /*out*/;
         } else {
             resourceInputs["annotations"] = undefined /*out*/;
+            resourceInputs["annotationsNotReflected"] = undefined /*out*/;
             resourceInputs["cluster"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["createNode"] = undefined /*out*/;
@@ -224,8 +245,10 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["ingressClasses"] = undefined /*out*/;
             resourceInputs["kubeconfigSecretName"] = undefined /*out*/;
             resourceInputs["labels"] = undefined /*out*/;
+            resourceInputs["labelsNotReflected"] = undefined /*out*/;
             resourceInputs["loadBalancerClasses"] = undefined /*out*/;
             resourceInputs["name"] = undefined /*out*/;
+            resourceInputs["nodeAffinity"] = undefined /*out*/;
             resourceInputs["nodeName"] = undefined /*out*/;
             resourceInputs["nodeSelector"] = undefined /*out*/;
             resourceInputs["objectAnnotations"] = undefined /*out*/;
@@ -237,6 +260,7 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["storageClasses"] = undefined /*out*/;
             resourceInputs["taints"] = undefined /*out*/;
             resourceInputs["tenantNamespace"] = undefined /*out*/;
+            resourceInputs["tolerations"] = undefined /*out*/;
             resourceInputs["vkOptionsTemplateName"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
@@ -252,6 +276,10 @@ export interface VirtualNodeArgs {
      * Annotations of the node.
      */
     annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    annotationsNotReflected?: pulumi.Input<pulumi.Input<string>[]>;
     /**
      * The consumer: the cluster that gets the node.
      */
@@ -277,6 +305,10 @@ export interface VirtualNodeArgs {
      */
     labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    labelsNotReflected?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
      * The provider's load balancer classes to offer; the first is the default.
      */
     loadBalancerClasses?: pulumi.Input<pulumi.Input<string>[]>;
@@ -284,6 +316,10 @@ export interface VirtualNodeArgs {
      * Name of the VirtualNode and of its Node; unique in the cluster.
      */
     name: pulumi.Input<string>;
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     */
+    nodeAffinity?: pulumi.Input<inputs.NodeAffinityArgs>;
     /**
      * Labels of the provider's nodes that the pods may run on. Default: any.
      */
@@ -320,6 +356,10 @@ export interface VirtualNodeArgs {
      * Taints of the node, beside that of every virtual node.
      */
     taints?: pulumi.Input<pulumi.Input<inputs.TaintArgs>[]>;
+    /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     */
+    tolerations?: pulumi.Input<pulumi.Input<inputs.TolerationArgs>[]>;
     /**
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */

@@ -22,7 +22,8 @@ const requirement = z
   })
   .meta({ description: "One requirement.", typeName: "NodeSelectorRequirement" });
 
-const term = z
+/** A core NodeSelectorTerm. */
+export const nodeSelectorTerm = z
   .object({
     matchExpressions: z.array(requirement).optional().meta({ description: "About the node's labels; all must hold." }),
     matchFields: z.array(requirement).optional().meta({ description: "About the node's fields; all must hold." }),
@@ -31,7 +32,7 @@ const term = z
 
 const clusterSelector = z.object({
   nodeSelectorTerms: z
-    .array(term)
+    .array(nodeSelectorTerm)
     .default([])
     .meta({ description: "Terms over the labels of virtual nodes, of which one must hold. None: all clusters." }),
 });

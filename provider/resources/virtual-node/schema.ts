@@ -10,26 +10,73 @@ import {
   qualifiedName,
   quantities,
 } from "../../framework/index.js";
+import { nodeSelectorTerm } from "../namespace-offloading/schema.js";
 import { drift } from "../pair-properties.js";
 import { sliceName } from "../resource-slice/schema.js";
 
 const names = z.array(objectName);
 
+const taintEffect = z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).meta({
+  description: "What it does to pods that do not tolerate it.",
+  typeName: "TaintEffect",
+  enumDescriptions: {
+    NoSchedule: "They are not scheduled there.",
+    PreferNoSchedule: "They are scheduled there only where nothing else has room.",
+    NoExecute: "They are not scheduled there, and those that run there are evicted.",
+  },
+});
+
 const taint = z
   .object({
     key: qualifiedName.meta({ description: "The taint's key." }),
-    value: labelValue.optional().meta({ description: "The taint's value." }),
-    effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).meta({
-      description: "What it does to pods that do not tolerate it.",
-      typeName: "TaintEffect",
-      enumDescriptions: {
-        NoSchedule: "They are not scheduled there.",
-        PreferNoSchedule: "They are scheduled there only where nothing else has room.",
-        NoExecute: "They are not scheduled there, and those that run there are evicted.",
-      },
-    }),
+    value: labelValue.optional().meta({ description: "The taint's value. Default: none." }),
+    effect: taintEffect,
   })
   .meta({ description: "A taint of the node.", typeName: "Taint" });
+
+const toleration = z
+  .object({
+    key: qualifiedName.optional().meta({ description: "The taint's key. Default: any, with operator Exists." }),
+    operator: z
+      .enum(["Equal", "Exists"])
+      .optional()
+      .meta({
+        description: "How the taint's value is looked at. Default: Equal.",
+        typeName: "TolerationOperator",
+        enumDescriptions: { Equal: "It is the same.", Exists: "Any will do; value must be left out." },
+      }),
+    value: labelValue.optional().meta({ description: "The taint's value, for Equal. Default: none." }),
+    effect: taintEffect.optional().meta({ description: "The taint's effect. Default: any." }),
+    tolerationSeconds: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: "For how many seconds, of a NoExecute taint. Default: for good." }),
+  })
+  .meta({ description: "A toleration of the pods at the provider.", typeName: "Toleration" });
+
+const nodeAffinity = z.object({
+  requiredDuringSchedulingIgnoredDuringExecution: z
+    .object({
+      nodeSelectorTerms: z
+        .array(nodeSelectorTerm)
+        .min(1)
+        .meta({ description: "Terms over the labels of the provider's nodes, of which one must hold." }),
+    })
+    .optional()
+    .meta({ description: "Which of the provider's nodes will do. Default: any.", typeName: "RequiredNodes" }),
+  preferredDuringSchedulingIgnoredDuringExecution: z
+    .array(
+      z
+        .object({
+          weight: z.int().min(1).max(100).meta({ description: "How much it counts, from 1 to 100." }),
+          preference: nodeSelectorTerm,
+        })
+        .meta({ description: "A preference among the provider's nodes.", typeName: "PreferredNodes" }),
+    )
+    .optional()
+    .meta({ description: "Which of the provider's nodes are better than others. Default: none." }),
+});
 
 export const virtualNodeInputs = z.object({
   cluster: clusterField("The consumer: the cluster that gets the node."),
@@ -52,6 +99,19 @@ export const virtualNodeInputs = z.object({
   nodeSelector: labelMap
     .optional()
     .meta({ description: "Labels of the provider's nodes that the pods may run on. Default: any." }),
+  nodeAffinity: nodeAffinity
+    .optional()
+    .meta({ description: "Affinity of the pods to nodes of the provider. Default: none.", typeName: "NodeAffinity" }),
+  tolerations: z
+    .array(toleration)
+    .optional()
+    .meta({ description: "Tolerations that the pods get at the provider, beside their own. Default: none." }),
+  labelsNotReflected: z.array(qualifiedName).optional().meta({
+    description: "Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.",
+  }),
+  annotationsNotReflected: z.array(qualifiedName).optional().meta({
+    description: "Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.",
+  }),
   storageClasses: names
     .optional()
     .meta({ description: "The provider's storage classes to offer; the first is the default." }),

@@ -4,6 +4,7 @@ import {
   OFFLOADING,
   sliceKubeconfigSecretName,
   VirtualNodeResource,
+  type OffloadingPatch,
   type VirtualNode,
 } from "../../../agent/api/index.js";
 import { NodeResource, SecretResource } from "../../../agent/runtime/index.js";
@@ -21,8 +22,14 @@ const DECIDED = [
   ["spec", "labels"],
   ["spec", "annotations"],
   ["spec", "taints"],
-  ["spec", "offloadingPatch", "nodeSelector"],
-  ["spec", "offloadingPatch", "runtimeClassName"],
+  ...[
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "labelsNotReflected",
+    "annotationsNotReflected",
+    "runtimeClassName",
+  ].map((field) => ["spec", "offloadingPatch", field]),
 ];
 
 /** A VirtualNode as the inputs want it. */
@@ -72,11 +79,13 @@ export function secretNameOf({
   return given ?? sliceKubeconfigSecretName(resourceSliceName);
 }
 
-function patchOf({ nodeSelector, runtimeClassName }: Pick<VirtualNodeInputs, "nodeSelector" | "runtimeClassName">) {
-  if (!nodeSelector && !runtimeClassName) return {};
-  return {
-    offloadingPatch: { ...(nodeSelector ? { nodeSelector } : {}), ...(runtimeClassName ? { runtimeClassName } : {}) },
-  };
+function patchOf(inputs: Omit<VirtualNodeInputs, "cluster">): { offloadingPatch?: OffloadingPatch } {
+  const { nodeSelector, nodeAffinity, tolerations, labelsNotReflected, annotationsNotReflected, runtimeClassName } =
+    inputs;
+  const affinity = nodeAffinity && { nodeAffinity };
+  const wanted = { nodeSelector, affinity, tolerations, labelsNotReflected, annotationsNotReflected, runtimeClassName };
+  const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? {} : { offloadingPatch: Object.fromEntries(given) };
 }
 
 /** The first is the default. */

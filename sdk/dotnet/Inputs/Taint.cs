@@ -28,7 +28,7 @@ namespace Pulumi.Liqo.Inputs
         public string Key { get; set; } = null!;
 
         /// <summary>
-        /// The taint's value.
+        /// The taint's value. Default: none.
         /// </summary>
         [Input("value")]
         public string? Value { get; set; }

@@ -28,7 +28,7 @@ namespace Pulumi.Liqo.Inputs
         public Input<string> Key { get; set; } = null!;
 
         /// <summary>
-        /// The taint's value.
+        /// The taint's value. Default: none.
         /// </summary>
         [Input("value")]
         public Input<string>? Value { get; set; }

@@ -27,6 +27,18 @@ namespace Pulumi.Liqo.Inputs
             set => _annotations = value;
         }
 
+        [Input("annotationsNotReflected")]
+        private List<string>? _annotationsNotReflected;
+
+        /// <summary>
+        /// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        /// </summary>
+        public List<string> AnnotationsNotReflected
+        {
+            get => _annotationsNotReflected ?? (_annotationsNotReflected = new List<string>());
+            set => _annotationsNotReflected = value;
+        }
+
         /// <summary>
         /// Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         /// </summary>
@@ -69,6 +81,18 @@ namespace Pulumi.Liqo.Inputs
             set => _labels = value;
         }
 
+        [Input("labelsNotReflected")]
+        private List<string>? _labelsNotReflected;
+
+        /// <summary>
+        /// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        /// </summary>
+        public List<string> LabelsNotReflected
+        {
+            get => _labelsNotReflected ?? (_labelsNotReflected = new List<string>());
+            set => _labelsNotReflected = value;
+        }
+
         [Input("loadBalancerClasses")]
         private List<string>? _loadBalancerClasses;
 
@@ -86,6 +110,12 @@ namespace Pulumi.Liqo.Inputs
         /// </summary>
         [Input("name", required: true)]
         public string Name { get; set; } = null!;
+
+        /// <summary>
+        /// Affinity of the pods to nodes of the provider. Default: none.
+        /// </summary>
+        [Input("nodeAffinity")]
+        public Inputs.NodeAffinity? NodeAffinity { get; set; }
 
         [Input("nodeSelector")]
         private Dictionary<string, string>? _nodeSelector;
@@ -169,6 +199,18 @@ namespace Pulumi.Liqo.Inputs
         {
             get => _taints ?? (_taints = new List<Inputs.Taint>());
             set => _taints = value;
+        }
+
+        [Input("tolerations")]
+        private List<Inputs.Toleration>? _tolerations;
+
+        /// <summary>
+        /// Tolerations that the pods get at the provider, beside their own. Default: none.
+        /// </summary>
+        public List<Inputs.Toleration> Tolerations
+        {
+            get => _tolerations ?? (_tolerations = new List<Inputs.Toleration>());
+            set => _tolerations = value;
         }
 
         /// <summary>

@@ -25,7 +25,7 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly string Key;
         /// <summary>
-        /// The taint's value.
+        /// The taint's value. Default: none.
         /// </summary>
         public readonly string? Value;
 

@@ -2081,6 +2081,173 @@ func (in *tenantConditionPtr) ToTenantConditionPtrOutputWithContext(ctx context.
 	return pulumi.ToOutputWithContext(ctx, in).(TenantConditionPtrOutput)
 }
 
+type TolerationOperator string
+
+const (
+	// It is the same.
+	TolerationOperatorEqual = TolerationOperator("Equal")
+	// Any will do; value must be left out.
+	TolerationOperatorExists = TolerationOperator("Exists")
+)
+
+func (TolerationOperator) ElementType() reflect.Type {
+	return reflect.TypeOf((*TolerationOperator)(nil)).Elem()
+}
+
+func (e TolerationOperator) ToTolerationOperatorOutput() TolerationOperatorOutput {
+	return pulumi.ToOutput(e).(TolerationOperatorOutput)
+}
+
+func (e TolerationOperator) ToTolerationOperatorOutputWithContext(ctx context.Context) TolerationOperatorOutput {
+	return pulumi.ToOutputWithContext(ctx, e).(TolerationOperatorOutput)
+}
+
+func (e TolerationOperator) ToTolerationOperatorPtrOutput() TolerationOperatorPtrOutput {
+	return e.ToTolerationOperatorPtrOutputWithContext(context.Background())
+}
+
+func (e TolerationOperator) ToTolerationOperatorPtrOutputWithContext(ctx context.Context) TolerationOperatorPtrOutput {
+	return TolerationOperator(e).ToTolerationOperatorOutputWithContext(ctx).ToTolerationOperatorPtrOutputWithContext(ctx)
+}
+
+func (e TolerationOperator) ToStringOutput() pulumi.StringOutput {
+	return pulumi.ToOutput(pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e TolerationOperator) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return pulumi.ToOutputWithContext(ctx, pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e TolerationOperator) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringPtrOutputWithContext(context.Background())
+}
+
+func (e TolerationOperator) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringOutputWithContext(ctx).ToStringPtrOutputWithContext(ctx)
+}
+
+type TolerationOperatorOutput struct{ *pulumi.OutputState }
+
+func (TolerationOperatorOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*TolerationOperator)(nil)).Elem()
+}
+
+func (o TolerationOperatorOutput) ToTolerationOperatorOutput() TolerationOperatorOutput {
+	return o
+}
+
+func (o TolerationOperatorOutput) ToTolerationOperatorOutputWithContext(ctx context.Context) TolerationOperatorOutput {
+	return o
+}
+
+func (o TolerationOperatorOutput) ToTolerationOperatorPtrOutput() TolerationOperatorPtrOutput {
+	return o.ToTolerationOperatorPtrOutputWithContext(context.Background())
+}
+
+func (o TolerationOperatorOutput) ToTolerationOperatorPtrOutputWithContext(ctx context.Context) TolerationOperatorPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v TolerationOperator) *TolerationOperator {
+		return &v
+	}).(TolerationOperatorPtrOutput)
+}
+
+func (o TolerationOperatorOutput) ToStringOutput() pulumi.StringOutput {
+	return o.ToStringOutputWithContext(context.Background())
+}
+
+func (o TolerationOperatorOutput) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e TolerationOperator) string {
+		return string(e)
+	}).(pulumi.StringOutput)
+}
+
+func (o TolerationOperatorOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o TolerationOperatorOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e TolerationOperator) *string {
+		v := string(e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+type TolerationOperatorPtrOutput struct{ *pulumi.OutputState }
+
+func (TolerationOperatorPtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**TolerationOperator)(nil)).Elem()
+}
+
+func (o TolerationOperatorPtrOutput) ToTolerationOperatorPtrOutput() TolerationOperatorPtrOutput {
+	return o
+}
+
+func (o TolerationOperatorPtrOutput) ToTolerationOperatorPtrOutputWithContext(ctx context.Context) TolerationOperatorPtrOutput {
+	return o
+}
+
+func (o TolerationOperatorPtrOutput) Elem() TolerationOperatorOutput {
+	return o.ApplyT(func(v *TolerationOperator) TolerationOperator {
+		if v != nil {
+			return *v
+		}
+		var ret TolerationOperator
+		return ret
+	}).(TolerationOperatorOutput)
+}
+
+func (o TolerationOperatorPtrOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o TolerationOperatorPtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e *TolerationOperator) *string {
+		if e == nil {
+			return nil
+		}
+		v := string(*e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+// TolerationOperatorInput is an input type that accepts values of the TolerationOperator enum
+// A concrete instance of `TolerationOperatorInput` can be one of the following:
+//
+//	TolerationOperatorEqual
+//	TolerationOperatorExists
+type TolerationOperatorInput interface {
+	pulumi.Input
+
+	ToTolerationOperatorOutput() TolerationOperatorOutput
+	ToTolerationOperatorOutputWithContext(context.Context) TolerationOperatorOutput
+}
+
+var tolerationOperatorPtrType = reflect.TypeOf((**TolerationOperator)(nil)).Elem()
+
+type TolerationOperatorPtrInput interface {
+	pulumi.Input
+
+	ToTolerationOperatorPtrOutput() TolerationOperatorPtrOutput
+	ToTolerationOperatorPtrOutputWithContext(context.Context) TolerationOperatorPtrOutput
+}
+
+type tolerationOperatorPtr string
+
+func TolerationOperatorPtr(v string) TolerationOperatorPtrInput {
+	return (*tolerationOperatorPtr)(&v)
+}
+
+func (*tolerationOperatorPtr) ElementType() reflect.Type {
+	return tolerationOperatorPtrType
+}
+
+func (in *tolerationOperatorPtr) ToTolerationOperatorPtrOutput() TolerationOperatorPtrOutput {
+	return pulumi.ToOutput(in).(TolerationOperatorPtrOutput)
+}
+
+func (in *tolerationOperatorPtr) ToTolerationOperatorPtrOutputWithContext(ctx context.Context) TolerationOperatorPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, in).(TolerationOperatorPtrOutput)
+}
+
 func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*ApiServerSupportInput)(nil)).Elem(), ApiServerSupport("remote"))
 	pulumi.RegisterInputType(reflect.TypeOf((*ApiServerSupportPtrInput)(nil)).Elem(), ApiServerSupport("remote"))
@@ -2102,6 +2269,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintEffectPtrInput)(nil)).Elem(), TaintEffect("NoSchedule"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TenantConditionInput)(nil)).Elem(), TenantCondition("Active"))
 	pulumi.RegisterInputType(reflect.TypeOf((*TenantConditionPtrInput)(nil)).Elem(), TenantCondition("Active"))
+	pulumi.RegisterInputType(reflect.TypeOf((*TolerationOperatorInput)(nil)).Elem(), TolerationOperator("Equal"))
+	pulumi.RegisterInputType(reflect.TypeOf((*TolerationOperatorPtrInput)(nil)).Elem(), TolerationOperator("Equal"))
 	pulumi.RegisterOutputType(ApiServerSupportOutput{})
 	pulumi.RegisterOutputType(ApiServerSupportPtrOutput{})
 	pulumi.RegisterOutputType(GatewayRoleOutput{})
@@ -2130,4 +2299,6 @@ func init() {
 	pulumi.RegisterOutputType(TaintEffectPtrOutput{})
 	pulumi.RegisterOutputType(TenantConditionOutput{})
 	pulumi.RegisterOutputType(TenantConditionPtrOutput{})
+	pulumi.RegisterOutputType(TolerationOperatorOutput{})
+	pulumi.RegisterOutputType(TolerationOperatorPtrOutput{})
 }

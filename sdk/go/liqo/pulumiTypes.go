@@ -4341,6 +4341,162 @@ func (o NetworkLinkManifestsPtrOutput) ObjectLabels() pulumi.StringMapOutput {
 	}).(pulumi.StringMapOutput)
 }
 
+type NodeAffinity struct {
+	// Which of the provider's nodes are better than others. Default: none.
+	PreferredDuringSchedulingIgnoredDuringExecution []PreferredNodes `pulumi:"preferredDuringSchedulingIgnoredDuringExecution"`
+	// Which of the provider's nodes will do. Default: any.
+	RequiredDuringSchedulingIgnoredDuringExecution *RequiredNodes `pulumi:"requiredDuringSchedulingIgnoredDuringExecution"`
+}
+
+// NodeAffinityInput is an input type that accepts NodeAffinityArgs and NodeAffinityOutput values.
+// You can construct a concrete instance of `NodeAffinityInput` via:
+//
+//	NodeAffinityArgs{...}
+type NodeAffinityInput interface {
+	pulumi.Input
+
+	ToNodeAffinityOutput() NodeAffinityOutput
+	ToNodeAffinityOutputWithContext(context.Context) NodeAffinityOutput
+}
+
+type NodeAffinityArgs struct {
+	// Which of the provider's nodes are better than others. Default: none.
+	PreferredDuringSchedulingIgnoredDuringExecution PreferredNodesArrayInput `pulumi:"preferredDuringSchedulingIgnoredDuringExecution"`
+	// Which of the provider's nodes will do. Default: any.
+	RequiredDuringSchedulingIgnoredDuringExecution RequiredNodesPtrInput `pulumi:"requiredDuringSchedulingIgnoredDuringExecution"`
+}
+
+func (NodeAffinityArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*NodeAffinity)(nil)).Elem()
+}
+
+func (i NodeAffinityArgs) ToNodeAffinityOutput() NodeAffinityOutput {
+	return i.ToNodeAffinityOutputWithContext(context.Background())
+}
+
+func (i NodeAffinityArgs) ToNodeAffinityOutputWithContext(ctx context.Context) NodeAffinityOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(NodeAffinityOutput)
+}
+
+func (i NodeAffinityArgs) ToNodeAffinityPtrOutput() NodeAffinityPtrOutput {
+	return i.ToNodeAffinityPtrOutputWithContext(context.Background())
+}
+
+func (i NodeAffinityArgs) ToNodeAffinityPtrOutputWithContext(ctx context.Context) NodeAffinityPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(NodeAffinityOutput).ToNodeAffinityPtrOutputWithContext(ctx)
+}
+
+// NodeAffinityPtrInput is an input type that accepts NodeAffinityArgs, NodeAffinityPtr and NodeAffinityPtrOutput values.
+// You can construct a concrete instance of `NodeAffinityPtrInput` via:
+//
+//	        NodeAffinityArgs{...}
+//
+//	or:
+//
+//	        nil
+type NodeAffinityPtrInput interface {
+	pulumi.Input
+
+	ToNodeAffinityPtrOutput() NodeAffinityPtrOutput
+	ToNodeAffinityPtrOutputWithContext(context.Context) NodeAffinityPtrOutput
+}
+
+type nodeAffinityPtrType NodeAffinityArgs
+
+func NodeAffinityPtr(v *NodeAffinityArgs) NodeAffinityPtrInput {
+	return (*nodeAffinityPtrType)(v)
+}
+
+func (*nodeAffinityPtrType) ElementType() reflect.Type {
+	return reflect.TypeOf((**NodeAffinity)(nil)).Elem()
+}
+
+func (i *nodeAffinityPtrType) ToNodeAffinityPtrOutput() NodeAffinityPtrOutput {
+	return i.ToNodeAffinityPtrOutputWithContext(context.Background())
+}
+
+func (i *nodeAffinityPtrType) ToNodeAffinityPtrOutputWithContext(ctx context.Context) NodeAffinityPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(NodeAffinityPtrOutput)
+}
+
+type NodeAffinityOutput struct{ *pulumi.OutputState }
+
+func (NodeAffinityOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*NodeAffinity)(nil)).Elem()
+}
+
+func (o NodeAffinityOutput) ToNodeAffinityOutput() NodeAffinityOutput {
+	return o
+}
+
+func (o NodeAffinityOutput) ToNodeAffinityOutputWithContext(ctx context.Context) NodeAffinityOutput {
+	return o
+}
+
+func (o NodeAffinityOutput) ToNodeAffinityPtrOutput() NodeAffinityPtrOutput {
+	return o.ToNodeAffinityPtrOutputWithContext(context.Background())
+}
+
+func (o NodeAffinityOutput) ToNodeAffinityPtrOutputWithContext(ctx context.Context) NodeAffinityPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v NodeAffinity) *NodeAffinity {
+		return &v
+	}).(NodeAffinityPtrOutput)
+}
+
+// Which of the provider's nodes are better than others. Default: none.
+func (o NodeAffinityOutput) PreferredDuringSchedulingIgnoredDuringExecution() PreferredNodesArrayOutput {
+	return o.ApplyT(func(v NodeAffinity) []PreferredNodes { return v.PreferredDuringSchedulingIgnoredDuringExecution }).(PreferredNodesArrayOutput)
+}
+
+// Which of the provider's nodes will do. Default: any.
+func (o NodeAffinityOutput) RequiredDuringSchedulingIgnoredDuringExecution() RequiredNodesPtrOutput {
+	return o.ApplyT(func(v NodeAffinity) *RequiredNodes { return v.RequiredDuringSchedulingIgnoredDuringExecution }).(RequiredNodesPtrOutput)
+}
+
+type NodeAffinityPtrOutput struct{ *pulumi.OutputState }
+
+func (NodeAffinityPtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**NodeAffinity)(nil)).Elem()
+}
+
+func (o NodeAffinityPtrOutput) ToNodeAffinityPtrOutput() NodeAffinityPtrOutput {
+	return o
+}
+
+func (o NodeAffinityPtrOutput) ToNodeAffinityPtrOutputWithContext(ctx context.Context) NodeAffinityPtrOutput {
+	return o
+}
+
+func (o NodeAffinityPtrOutput) Elem() NodeAffinityOutput {
+	return o.ApplyT(func(v *NodeAffinity) NodeAffinity {
+		if v != nil {
+			return *v
+		}
+		var ret NodeAffinity
+		return ret
+	}).(NodeAffinityOutput)
+}
+
+// Which of the provider's nodes are better than others. Default: none.
+func (o NodeAffinityPtrOutput) PreferredDuringSchedulingIgnoredDuringExecution() PreferredNodesArrayOutput {
+	return o.ApplyT(func(v *NodeAffinity) []PreferredNodes {
+		if v == nil {
+			return nil
+		}
+		return v.PreferredDuringSchedulingIgnoredDuringExecution
+	}).(PreferredNodesArrayOutput)
+}
+
+// Which of the provider's nodes will do. Default: any.
+func (o NodeAffinityPtrOutput) RequiredDuringSchedulingIgnoredDuringExecution() RequiredNodesPtrOutput {
+	return o.ApplyT(func(v *NodeAffinity) *RequiredNodes {
+		if v == nil {
+			return nil
+		}
+		return v.RequiredDuringSchedulingIgnoredDuringExecution
+	}).(RequiredNodesPtrOutput)
+}
+
 // One requirement.
 type NodeSelectorRequirement struct {
 	// The label's key, or the field's name.
@@ -5171,6 +5327,115 @@ func (o PodStateMapOutput) MapIndex(k pulumi.StringInput) PodStateOutput {
 	}).(PodStateOutput)
 }
 
+// A preference among the provider's nodes.
+type PreferredNodes struct {
+	// A term; one of them must hold.
+	Preference NodeSelectorTerm `pulumi:"preference"`
+	// How much it counts, from 1 to 100.
+	Weight int `pulumi:"weight"`
+}
+
+// PreferredNodesInput is an input type that accepts PreferredNodesArgs and PreferredNodesOutput values.
+// You can construct a concrete instance of `PreferredNodesInput` via:
+//
+//	PreferredNodesArgs{...}
+type PreferredNodesInput interface {
+	pulumi.Input
+
+	ToPreferredNodesOutput() PreferredNodesOutput
+	ToPreferredNodesOutputWithContext(context.Context) PreferredNodesOutput
+}
+
+// A preference among the provider's nodes.
+type PreferredNodesArgs struct {
+	// A term; one of them must hold.
+	Preference NodeSelectorTermInput `pulumi:"preference"`
+	// How much it counts, from 1 to 100.
+	Weight pulumi.IntInput `pulumi:"weight"`
+}
+
+func (PreferredNodesArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*PreferredNodes)(nil)).Elem()
+}
+
+func (i PreferredNodesArgs) ToPreferredNodesOutput() PreferredNodesOutput {
+	return i.ToPreferredNodesOutputWithContext(context.Background())
+}
+
+func (i PreferredNodesArgs) ToPreferredNodesOutputWithContext(ctx context.Context) PreferredNodesOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(PreferredNodesOutput)
+}
+
+// PreferredNodesArrayInput is an input type that accepts PreferredNodesArray and PreferredNodesArrayOutput values.
+// You can construct a concrete instance of `PreferredNodesArrayInput` via:
+//
+//	PreferredNodesArray{ PreferredNodesArgs{...} }
+type PreferredNodesArrayInput interface {
+	pulumi.Input
+
+	ToPreferredNodesArrayOutput() PreferredNodesArrayOutput
+	ToPreferredNodesArrayOutputWithContext(context.Context) PreferredNodesArrayOutput
+}
+
+type PreferredNodesArray []PreferredNodesInput
+
+func (PreferredNodesArray) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]PreferredNodes)(nil)).Elem()
+}
+
+func (i PreferredNodesArray) ToPreferredNodesArrayOutput() PreferredNodesArrayOutput {
+	return i.ToPreferredNodesArrayOutputWithContext(context.Background())
+}
+
+func (i PreferredNodesArray) ToPreferredNodesArrayOutputWithContext(ctx context.Context) PreferredNodesArrayOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(PreferredNodesArrayOutput)
+}
+
+// A preference among the provider's nodes.
+type PreferredNodesOutput struct{ *pulumi.OutputState }
+
+func (PreferredNodesOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*PreferredNodes)(nil)).Elem()
+}
+
+func (o PreferredNodesOutput) ToPreferredNodesOutput() PreferredNodesOutput {
+	return o
+}
+
+func (o PreferredNodesOutput) ToPreferredNodesOutputWithContext(ctx context.Context) PreferredNodesOutput {
+	return o
+}
+
+// A term; one of them must hold.
+func (o PreferredNodesOutput) Preference() NodeSelectorTermOutput {
+	return o.ApplyT(func(v PreferredNodes) NodeSelectorTerm { return v.Preference }).(NodeSelectorTermOutput)
+}
+
+// How much it counts, from 1 to 100.
+func (o PreferredNodesOutput) Weight() pulumi.IntOutput {
+	return o.ApplyT(func(v PreferredNodes) int { return v.Weight }).(pulumi.IntOutput)
+}
+
+type PreferredNodesArrayOutput struct{ *pulumi.OutputState }
+
+func (PreferredNodesArrayOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]PreferredNodes)(nil)).Elem()
+}
+
+func (o PreferredNodesArrayOutput) ToPreferredNodesArrayOutput() PreferredNodesArrayOutput {
+	return o
+}
+
+func (o PreferredNodesArrayOutput) ToPreferredNodesArrayOutputWithContext(ctx context.Context) PreferredNodesArrayOutput {
+	return o
+}
+
+func (o PreferredNodesArrayOutput) Index(i pulumi.IntInput) PreferredNodesOutput {
+	return pulumi.All(o, i).ApplyT(func(vs []interface{}) PreferredNodes {
+		return vs[0].([]PreferredNodes)[vs[1].(int)]
+	}).(PreferredNodesOutput)
+}
+
 // The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
 type RemappedCIDRs struct {
 	// The other cluster's ranges, as this one calls them.
@@ -5451,6 +5716,143 @@ func (o RenderedManifestsPtrOutput) Yaml() pulumi.StringPtrOutput {
 		}
 		return &v.Yaml
 	}).(pulumi.StringPtrOutput)
+}
+
+type RequiredNodes struct {
+	// Terms over the labels of the provider's nodes, of which one must hold.
+	NodeSelectorTerms []NodeSelectorTerm `pulumi:"nodeSelectorTerms"`
+}
+
+// RequiredNodesInput is an input type that accepts RequiredNodesArgs and RequiredNodesOutput values.
+// You can construct a concrete instance of `RequiredNodesInput` via:
+//
+//	RequiredNodesArgs{...}
+type RequiredNodesInput interface {
+	pulumi.Input
+
+	ToRequiredNodesOutput() RequiredNodesOutput
+	ToRequiredNodesOutputWithContext(context.Context) RequiredNodesOutput
+}
+
+type RequiredNodesArgs struct {
+	// Terms over the labels of the provider's nodes, of which one must hold.
+	NodeSelectorTerms NodeSelectorTermArrayInput `pulumi:"nodeSelectorTerms"`
+}
+
+func (RequiredNodesArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*RequiredNodes)(nil)).Elem()
+}
+
+func (i RequiredNodesArgs) ToRequiredNodesOutput() RequiredNodesOutput {
+	return i.ToRequiredNodesOutputWithContext(context.Background())
+}
+
+func (i RequiredNodesArgs) ToRequiredNodesOutputWithContext(ctx context.Context) RequiredNodesOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(RequiredNodesOutput)
+}
+
+func (i RequiredNodesArgs) ToRequiredNodesPtrOutput() RequiredNodesPtrOutput {
+	return i.ToRequiredNodesPtrOutputWithContext(context.Background())
+}
+
+func (i RequiredNodesArgs) ToRequiredNodesPtrOutputWithContext(ctx context.Context) RequiredNodesPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(RequiredNodesOutput).ToRequiredNodesPtrOutputWithContext(ctx)
+}
+
+// RequiredNodesPtrInput is an input type that accepts RequiredNodesArgs, RequiredNodesPtr and RequiredNodesPtrOutput values.
+// You can construct a concrete instance of `RequiredNodesPtrInput` via:
+//
+//	        RequiredNodesArgs{...}
+//
+//	or:
+//
+//	        nil
+type RequiredNodesPtrInput interface {
+	pulumi.Input
+
+	ToRequiredNodesPtrOutput() RequiredNodesPtrOutput
+	ToRequiredNodesPtrOutputWithContext(context.Context) RequiredNodesPtrOutput
+}
+
+type requiredNodesPtrType RequiredNodesArgs
+
+func RequiredNodesPtr(v *RequiredNodesArgs) RequiredNodesPtrInput {
+	return (*requiredNodesPtrType)(v)
+}
+
+func (*requiredNodesPtrType) ElementType() reflect.Type {
+	return reflect.TypeOf((**RequiredNodes)(nil)).Elem()
+}
+
+func (i *requiredNodesPtrType) ToRequiredNodesPtrOutput() RequiredNodesPtrOutput {
+	return i.ToRequiredNodesPtrOutputWithContext(context.Background())
+}
+
+func (i *requiredNodesPtrType) ToRequiredNodesPtrOutputWithContext(ctx context.Context) RequiredNodesPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(RequiredNodesPtrOutput)
+}
+
+type RequiredNodesOutput struct{ *pulumi.OutputState }
+
+func (RequiredNodesOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*RequiredNodes)(nil)).Elem()
+}
+
+func (o RequiredNodesOutput) ToRequiredNodesOutput() RequiredNodesOutput {
+	return o
+}
+
+func (o RequiredNodesOutput) ToRequiredNodesOutputWithContext(ctx context.Context) RequiredNodesOutput {
+	return o
+}
+
+func (o RequiredNodesOutput) ToRequiredNodesPtrOutput() RequiredNodesPtrOutput {
+	return o.ToRequiredNodesPtrOutputWithContext(context.Background())
+}
+
+func (o RequiredNodesOutput) ToRequiredNodesPtrOutputWithContext(ctx context.Context) RequiredNodesPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v RequiredNodes) *RequiredNodes {
+		return &v
+	}).(RequiredNodesPtrOutput)
+}
+
+// Terms over the labels of the provider's nodes, of which one must hold.
+func (o RequiredNodesOutput) NodeSelectorTerms() NodeSelectorTermArrayOutput {
+	return o.ApplyT(func(v RequiredNodes) []NodeSelectorTerm { return v.NodeSelectorTerms }).(NodeSelectorTermArrayOutput)
+}
+
+type RequiredNodesPtrOutput struct{ *pulumi.OutputState }
+
+func (RequiredNodesPtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**RequiredNodes)(nil)).Elem()
+}
+
+func (o RequiredNodesPtrOutput) ToRequiredNodesPtrOutput() RequiredNodesPtrOutput {
+	return o
+}
+
+func (o RequiredNodesPtrOutput) ToRequiredNodesPtrOutputWithContext(ctx context.Context) RequiredNodesPtrOutput {
+	return o
+}
+
+func (o RequiredNodesPtrOutput) Elem() RequiredNodesOutput {
+	return o.ApplyT(func(v *RequiredNodes) RequiredNodes {
+		if v != nil {
+			return *v
+		}
+		var ret RequiredNodes
+		return ret
+	}).(RequiredNodesOutput)
+}
+
+// Terms over the labels of the provider's nodes, of which one must hold.
+func (o RequiredNodesPtrOutput) NodeSelectorTerms() NodeSelectorTermArrayOutput {
+	return o.ApplyT(func(v *RequiredNodes) []NodeSelectorTerm {
+		if v == nil {
+			return nil
+		}
+		return v.NodeSelectorTerms
+	}).(NodeSelectorTermArrayOutput)
 }
 
 // A ResourceSlice.
@@ -5995,7 +6397,7 @@ type Taint struct {
 	Effect TaintEffect `pulumi:"effect"`
 	// The taint's key.
 	Key string `pulumi:"key"`
-	// The taint's value.
+	// The taint's value. Default: none.
 	Value *string `pulumi:"value"`
 }
 
@@ -6016,7 +6418,7 @@ type TaintArgs struct {
 	Effect TaintEffectInput `pulumi:"effect"`
 	// The taint's key.
 	Key pulumi.StringInput `pulumi:"key"`
-	// The taint's value.
+	// The taint's value. Default: none.
 	Value pulumi.StringPtrInput `pulumi:"value"`
 }
 
@@ -6082,7 +6484,7 @@ func (o TaintOutput) Key() pulumi.StringOutput {
 	return o.ApplyT(func(v Taint) string { return v.Key }).(pulumi.StringOutput)
 }
 
-// The taint's value.
+// The taint's value. Default: none.
 func (o TaintOutput) Value() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Taint) *string { return v.Value }).(pulumi.StringPtrOutput)
 }
@@ -6138,6 +6540,142 @@ func (o TenantNamespacesOutput) Consumer() pulumi.StringOutput {
 // In the provider, for the consumer.
 func (o TenantNamespacesOutput) Provider() pulumi.StringOutput {
 	return o.ApplyT(func(v TenantNamespaces) string { return v.Provider }).(pulumi.StringOutput)
+}
+
+// A toleration of the pods at the provider.
+type Toleration struct {
+	// The taint's effect. Default: any.
+	Effect *TaintEffect `pulumi:"effect"`
+	// The taint's key. Default: any, with operator Exists.
+	Key *string `pulumi:"key"`
+	// How the taint's value is looked at. Default: Equal.
+	Operator *TolerationOperator `pulumi:"operator"`
+	// For how many seconds, of a NoExecute taint. Default: for good.
+	TolerationSeconds *int `pulumi:"tolerationSeconds"`
+	// The taint's value, for Equal. Default: none.
+	Value *string `pulumi:"value"`
+}
+
+// TolerationInput is an input type that accepts TolerationArgs and TolerationOutput values.
+// You can construct a concrete instance of `TolerationInput` via:
+//
+//	TolerationArgs{...}
+type TolerationInput interface {
+	pulumi.Input
+
+	ToTolerationOutput() TolerationOutput
+	ToTolerationOutputWithContext(context.Context) TolerationOutput
+}
+
+// A toleration of the pods at the provider.
+type TolerationArgs struct {
+	// The taint's effect. Default: any.
+	Effect TaintEffectPtrInput `pulumi:"effect"`
+	// The taint's key. Default: any, with operator Exists.
+	Key pulumi.StringPtrInput `pulumi:"key"`
+	// How the taint's value is looked at. Default: Equal.
+	Operator TolerationOperatorPtrInput `pulumi:"operator"`
+	// For how many seconds, of a NoExecute taint. Default: for good.
+	TolerationSeconds pulumi.IntPtrInput `pulumi:"tolerationSeconds"`
+	// The taint's value, for Equal. Default: none.
+	Value pulumi.StringPtrInput `pulumi:"value"`
+}
+
+func (TolerationArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*Toleration)(nil)).Elem()
+}
+
+func (i TolerationArgs) ToTolerationOutput() TolerationOutput {
+	return i.ToTolerationOutputWithContext(context.Background())
+}
+
+func (i TolerationArgs) ToTolerationOutputWithContext(ctx context.Context) TolerationOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(TolerationOutput)
+}
+
+// TolerationArrayInput is an input type that accepts TolerationArray and TolerationArrayOutput values.
+// You can construct a concrete instance of `TolerationArrayInput` via:
+//
+//	TolerationArray{ TolerationArgs{...} }
+type TolerationArrayInput interface {
+	pulumi.Input
+
+	ToTolerationArrayOutput() TolerationArrayOutput
+	ToTolerationArrayOutputWithContext(context.Context) TolerationArrayOutput
+}
+
+type TolerationArray []TolerationInput
+
+func (TolerationArray) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]Toleration)(nil)).Elem()
+}
+
+func (i TolerationArray) ToTolerationArrayOutput() TolerationArrayOutput {
+	return i.ToTolerationArrayOutputWithContext(context.Background())
+}
+
+func (i TolerationArray) ToTolerationArrayOutputWithContext(ctx context.Context) TolerationArrayOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(TolerationArrayOutput)
+}
+
+// A toleration of the pods at the provider.
+type TolerationOutput struct{ *pulumi.OutputState }
+
+func (TolerationOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*Toleration)(nil)).Elem()
+}
+
+func (o TolerationOutput) ToTolerationOutput() TolerationOutput {
+	return o
+}
+
+func (o TolerationOutput) ToTolerationOutputWithContext(ctx context.Context) TolerationOutput {
+	return o
+}
+
+// The taint's effect. Default: any.
+func (o TolerationOutput) Effect() TaintEffectPtrOutput {
+	return o.ApplyT(func(v Toleration) *TaintEffect { return v.Effect }).(TaintEffectPtrOutput)
+}
+
+// The taint's key. Default: any, with operator Exists.
+func (o TolerationOutput) Key() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v Toleration) *string { return v.Key }).(pulumi.StringPtrOutput)
+}
+
+// How the taint's value is looked at. Default: Equal.
+func (o TolerationOutput) Operator() TolerationOperatorPtrOutput {
+	return o.ApplyT(func(v Toleration) *TolerationOperator { return v.Operator }).(TolerationOperatorPtrOutput)
+}
+
+// For how many seconds, of a NoExecute taint. Default: for good.
+func (o TolerationOutput) TolerationSeconds() pulumi.IntPtrOutput {
+	return o.ApplyT(func(v Toleration) *int { return v.TolerationSeconds }).(pulumi.IntPtrOutput)
+}
+
+// The taint's value, for Equal. Default: none.
+func (o TolerationOutput) Value() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v Toleration) *string { return v.Value }).(pulumi.StringPtrOutput)
+}
+
+type TolerationArrayOutput struct{ *pulumi.OutputState }
+
+func (TolerationArrayOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]Toleration)(nil)).Elem()
+}
+
+func (o TolerationArrayOutput) ToTolerationArrayOutput() TolerationArrayOutput {
+	return o
+}
+
+func (o TolerationArrayOutput) ToTolerationArrayOutputWithContext(ctx context.Context) TolerationArrayOutput {
+	return o
+}
+
+func (o TolerationArrayOutput) Index(i pulumi.IntInput) TolerationOutput {
+	return pulumi.All(o, i).ApplyT(func(vs []interface{}) Toleration {
+		return vs[0].([]Toleration)[vs[1].(int)]
+	}).(TolerationOutput)
 }
 
 // A cluster.
@@ -6461,6 +6999,8 @@ func (o TopologyPeeringArrayOutput) Index(i pulumi.IntInput) TopologyPeeringOutp
 type VirtualNodeManifest struct {
 	// Annotations of the node.
 	Annotations map[string]string `pulumi:"annotations"`
+	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	AnnotationsNotReflected []string `pulumi:"annotationsNotReflected"`
 	// Register a Node. Without, only namespaces and their objects are reflected. Default: true.
 	CreateNode *bool `pulumi:"createNode"`
 	// Count the node as ready whatever the network between the clusters. Default: false.
@@ -6471,10 +7011,14 @@ type VirtualNodeManifest struct {
 	KubeconfigSecretName *string `pulumi:"kubeconfigSecretName"`
 	// Labels of the node, beside those that every virtual node has.
 	Labels map[string]string `pulumi:"labels"`
+	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	LabelsNotReflected []string `pulumi:"labelsNotReflected"`
 	// The provider's load balancer classes to offer; the first is the default.
 	LoadBalancerClasses []string `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name string `pulumi:"name"`
+	// Affinity of the pods to nodes of the provider. Default: none.
+	NodeAffinity *NodeAffinity `pulumi:"nodeAffinity"`
 	// Labels of the provider's nodes that the pods may run on. Default: any.
 	NodeSelector map[string]string `pulumi:"nodeSelector"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -6491,6 +7035,8 @@ type VirtualNodeManifest struct {
 	StorageClasses []string `pulumi:"storageClasses"`
 	// Taints of the node, beside that of every virtual node.
 	Taints []Taint `pulumi:"taints"`
+	// Tolerations that the pods get at the provider, beside their own. Default: none.
+	Tolerations []Toleration `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName *string `pulumi:"vkOptionsTemplateName"`
 }
@@ -6527,6 +7073,8 @@ type VirtualNodeManifestInput interface {
 type VirtualNodeManifestArgs struct {
 	// Annotations of the node.
 	Annotations pulumi.StringMapInput `pulumi:"annotations"`
+	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	AnnotationsNotReflected pulumi.StringArrayInput `pulumi:"annotationsNotReflected"`
 	// Register a Node. Without, only namespaces and their objects are reflected. Default: true.
 	CreateNode pulumi.BoolPtrInput `pulumi:"createNode"`
 	// Count the node as ready whatever the network between the clusters. Default: false.
@@ -6537,10 +7085,14 @@ type VirtualNodeManifestArgs struct {
 	KubeconfigSecretName pulumi.StringPtrInput `pulumi:"kubeconfigSecretName"`
 	// Labels of the node, beside those that every virtual node has.
 	Labels pulumi.StringMapInput `pulumi:"labels"`
+	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	LabelsNotReflected pulumi.StringArrayInput `pulumi:"labelsNotReflected"`
 	// The provider's load balancer classes to offer; the first is the default.
 	LoadBalancerClasses pulumi.StringArrayInput `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name pulumi.StringInput `pulumi:"name"`
+	// Affinity of the pods to nodes of the provider. Default: none.
+	NodeAffinity NodeAffinityPtrInput `pulumi:"nodeAffinity"`
 	// Labels of the provider's nodes that the pods may run on. Default: any.
 	NodeSelector pulumi.StringMapInput `pulumi:"nodeSelector"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -6557,6 +7109,8 @@ type VirtualNodeManifestArgs struct {
 	StorageClasses pulumi.StringArrayInput `pulumi:"storageClasses"`
 	// Taints of the node, beside that of every virtual node.
 	Taints TaintArrayInput `pulumi:"taints"`
+	// Tolerations that the pods get at the provider, beside their own. Default: none.
+	Tolerations TolerationArrayInput `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName pulumi.StringPtrInput `pulumi:"vkOptionsTemplateName"`
 }
@@ -6632,6 +7186,11 @@ func (o VirtualNodeManifestOutput) Annotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) map[string]string { return v.Annotations }).(pulumi.StringMapOutput)
 }
 
+// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+func (o VirtualNodeManifestOutput) AnnotationsNotReflected() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.AnnotationsNotReflected }).(pulumi.StringArrayOutput)
+}
+
 // Register a Node. Without, only namespaces and their objects are reflected. Default: true.
 func (o VirtualNodeManifestOutput) CreateNode() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) *bool { return v.CreateNode }).(pulumi.BoolPtrOutput)
@@ -6657,6 +7216,11 @@ func (o VirtualNodeManifestOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) map[string]string { return v.Labels }).(pulumi.StringMapOutput)
 }
 
+// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+func (o VirtualNodeManifestOutput) LabelsNotReflected() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.LabelsNotReflected }).(pulumi.StringArrayOutput)
+}
+
 // The provider's load balancer classes to offer; the first is the default.
 func (o VirtualNodeManifestOutput) LoadBalancerClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.LoadBalancerClasses }).(pulumi.StringArrayOutput)
@@ -6665,6 +7229,11 @@ func (o VirtualNodeManifestOutput) LoadBalancerClasses() pulumi.StringArrayOutpu
 // Name of the VirtualNode and of its Node; unique in the cluster.
 func (o VirtualNodeManifestOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) string { return v.Name }).(pulumi.StringOutput)
+}
+
+// Affinity of the pods to nodes of the provider. Default: none.
+func (o VirtualNodeManifestOutput) NodeAffinity() NodeAffinityPtrOutput {
+	return o.ApplyT(func(v VirtualNodeManifest) *NodeAffinity { return v.NodeAffinity }).(NodeAffinityPtrOutput)
 }
 
 // Labels of the provider's nodes that the pods may run on. Default: any.
@@ -6705,6 +7274,11 @@ func (o VirtualNodeManifestOutput) StorageClasses() pulumi.StringArrayOutput {
 // Taints of the node, beside that of every virtual node.
 func (o VirtualNodeManifestOutput) Taints() TaintArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []Taint { return v.Taints }).(TaintArrayOutput)
+}
+
+// Tolerations that the pods get at the provider, beside their own. Default: none.
+func (o VirtualNodeManifestOutput) Tolerations() TolerationArrayOutput {
+	return o.ApplyT(func(v VirtualNodeManifest) []Toleration { return v.Tolerations }).(TolerationArrayOutput)
 }
 
 // The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
@@ -6838,16 +7412,24 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*NamespaceOffloadingManifestArrayInput)(nil)).Elem(), NamespaceOffloadingManifestArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*NetworkLinkManifestsInput)(nil)).Elem(), NetworkLinkManifestsArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*NetworkLinkManifestsPtrInput)(nil)).Elem(), NetworkLinkManifestsArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*NodeAffinityInput)(nil)).Elem(), NodeAffinityArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*NodeAffinityPtrInput)(nil)).Elem(), NodeAffinityArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*NodeSelectorRequirementInput)(nil)).Elem(), NodeSelectorRequirementArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*NodeSelectorRequirementArrayInput)(nil)).Elem(), NodeSelectorRequirementArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*NodeSelectorTermInput)(nil)).Elem(), NodeSelectorTermArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*NodeSelectorTermArrayInput)(nil)).Elem(), NodeSelectorTermArray{})
+	pulumi.RegisterInputType(reflect.TypeOf((*PreferredNodesInput)(nil)).Elem(), PreferredNodesArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*PreferredNodesArrayInput)(nil)).Elem(), PreferredNodesArray{})
+	pulumi.RegisterInputType(reflect.TypeOf((*RequiredNodesInput)(nil)).Elem(), RequiredNodesArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*RequiredNodesPtrInput)(nil)).Elem(), RequiredNodesArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ResourceSliceManifestInput)(nil)).Elem(), ResourceSliceManifestArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ResourceSliceManifestArrayInput)(nil)).Elem(), ResourceSliceManifestArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ReverseDirectionInput)(nil)).Elem(), ReverseDirectionArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ReverseDirectionPtrInput)(nil)).Elem(), ReverseDirectionArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintInput)(nil)).Elem(), TaintArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintArrayInput)(nil)).Elem(), TaintArray{})
+	pulumi.RegisterInputType(reflect.TypeOf((*TolerationInput)(nil)).Elem(), TolerationArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*TolerationArrayInput)(nil)).Elem(), TolerationArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*VirtualNodeManifestInput)(nil)).Elem(), VirtualNodeManifestArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*VirtualNodeManifestArrayInput)(nil)).Elem(), VirtualNodeManifestArray{})
 	pulumi.RegisterOutputType(AdditionalResourceSliceOutput{})
@@ -6890,6 +7472,8 @@ func init() {
 	pulumi.RegisterOutputType(NamespaceOffloadingManifestArrayOutput{})
 	pulumi.RegisterOutputType(NetworkLinkManifestsOutput{})
 	pulumi.RegisterOutputType(NetworkLinkManifestsPtrOutput{})
+	pulumi.RegisterOutputType(NodeAffinityOutput{})
+	pulumi.RegisterOutputType(NodeAffinityPtrOutput{})
 	pulumi.RegisterOutputType(NodeSelectorRequirementOutput{})
 	pulumi.RegisterOutputType(NodeSelectorRequirementArrayOutput{})
 	pulumi.RegisterOutputType(NodeSelectorTermOutput{})
@@ -6910,12 +7494,16 @@ func init() {
 	pulumi.RegisterOutputType(PeeringsOutput{})
 	pulumi.RegisterOutputType(PodStateOutput{})
 	pulumi.RegisterOutputType(PodStateMapOutput{})
+	pulumi.RegisterOutputType(PreferredNodesOutput{})
+	pulumi.RegisterOutputType(PreferredNodesArrayOutput{})
 	pulumi.RegisterOutputType(RemappedCIDRsOutput{})
 	pulumi.RegisterOutputType(RemappedCIDRsPtrOutput{})
 	pulumi.RegisterOutputType(RemappedRangesOutput{})
 	pulumi.RegisterOutputType(RemappedRangesPtrOutput{})
 	pulumi.RegisterOutputType(RenderedManifestsOutput{})
 	pulumi.RegisterOutputType(RenderedManifestsPtrOutput{})
+	pulumi.RegisterOutputType(RequiredNodesOutput{})
+	pulumi.RegisterOutputType(RequiredNodesPtrOutput{})
 	pulumi.RegisterOutputType(ResourceSliceManifestOutput{})
 	pulumi.RegisterOutputType(ResourceSliceManifestArrayOutput{})
 	pulumi.RegisterOutputType(ReverseDirectionOutput{})
@@ -6925,6 +7513,8 @@ func init() {
 	pulumi.RegisterOutputType(TaintOutput{})
 	pulumi.RegisterOutputType(TaintArrayOutput{})
 	pulumi.RegisterOutputType(TenantNamespacesOutput{})
+	pulumi.RegisterOutputType(TolerationOutput{})
+	pulumi.RegisterOutputType(TolerationArrayOutput{})
 	pulumi.RegisterOutputType(TopologyClusterOutput{})
 	pulumi.RegisterOutputType(TopologyClusterArrayOutput{})
 	pulumi.RegisterOutputType(TopologyLinkOutput{})

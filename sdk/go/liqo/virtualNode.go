@@ -82,6 +82,8 @@ type VirtualNode struct {
 
 	// Annotations of the node.
 	Annotations pulumi.StringMapOutput `pulumi:"annotations"`
+	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	AnnotationsNotReflected pulumi.StringArrayOutput `pulumi:"annotationsNotReflected"`
 	// The consumer: the cluster that gets the node.
 	Cluster ClusterPtrOutput `pulumi:"cluster"`
 	// The consumer's cluster ID.
@@ -98,10 +100,14 @@ type VirtualNode struct {
 	KubeconfigSecretName pulumi.StringPtrOutput `pulumi:"kubeconfigSecretName"`
 	// Labels of the node, beside those that every virtual node has.
 	Labels pulumi.StringMapOutput `pulumi:"labels"`
+	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	LabelsNotReflected pulumi.StringArrayOutput `pulumi:"labelsNotReflected"`
 	// The provider's load balancer classes to offer; the first is the default.
 	LoadBalancerClasses pulumi.StringArrayOutput `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name pulumi.StringOutput `pulumi:"name"`
+	// Affinity of the pods to nodes of the provider. Default: none.
+	NodeAffinity NodeAffinityPtrOutput `pulumi:"nodeAffinity"`
 	// The Node, if there is one.
 	NodeName pulumi.StringPtrOutput `pulumi:"nodeName"`
 	// Labels of the provider's nodes that the pods may run on. Default: any.
@@ -124,6 +130,8 @@ type VirtualNode struct {
 	Taints TaintArrayOutput `pulumi:"taints"`
 	// The namespace of the VirtualNode.
 	TenantNamespace pulumi.StringOutput `pulumi:"tenantNamespace"`
+	// Tolerations that the pods get at the provider, beside their own. Default: none.
+	Tolerations TolerationArrayOutput `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName pulumi.StringPtrOutput `pulumi:"vkOptionsTemplateName"`
 }
@@ -182,6 +190,8 @@ func (VirtualNodeState) ElementType() reflect.Type {
 type virtualNodeArgs struct {
 	// Annotations of the node.
 	Annotations map[string]string `pulumi:"annotations"`
+	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	AnnotationsNotReflected []string `pulumi:"annotationsNotReflected"`
 	// The consumer: the cluster that gets the node.
 	Cluster *Cluster `pulumi:"cluster"`
 	// Register a Node. Without, only namespaces and their objects are reflected. Default: true.
@@ -194,10 +204,14 @@ type virtualNodeArgs struct {
 	KubeconfigSecretName *string `pulumi:"kubeconfigSecretName"`
 	// Labels of the node, beside those that every virtual node has.
 	Labels map[string]string `pulumi:"labels"`
+	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	LabelsNotReflected []string `pulumi:"labelsNotReflected"`
 	// The provider's load balancer classes to offer; the first is the default.
 	LoadBalancerClasses []string `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name string `pulumi:"name"`
+	// Affinity of the pods to nodes of the provider. Default: none.
+	NodeAffinity *NodeAffinity `pulumi:"nodeAffinity"`
 	// Labels of the provider's nodes that the pods may run on. Default: any.
 	NodeSelector map[string]string `pulumi:"nodeSelector"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -216,6 +230,8 @@ type virtualNodeArgs struct {
 	StorageClasses []string `pulumi:"storageClasses"`
 	// Taints of the node, beside that of every virtual node.
 	Taints []Taint `pulumi:"taints"`
+	// Tolerations that the pods get at the provider, beside their own. Default: none.
+	Tolerations []Toleration `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName *string `pulumi:"vkOptionsTemplateName"`
 }
@@ -224,6 +240,8 @@ type virtualNodeArgs struct {
 type VirtualNodeArgs struct {
 	// Annotations of the node.
 	Annotations pulumi.StringMapInput
+	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	AnnotationsNotReflected pulumi.StringArrayInput
 	// The consumer: the cluster that gets the node.
 	Cluster ClusterPtrInput
 	// Register a Node. Without, only namespaces and their objects are reflected. Default: true.
@@ -236,10 +254,14 @@ type VirtualNodeArgs struct {
 	KubeconfigSecretName pulumi.StringPtrInput
 	// Labels of the node, beside those that every virtual node has.
 	Labels pulumi.StringMapInput
+	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+	LabelsNotReflected pulumi.StringArrayInput
 	// The provider's load balancer classes to offer; the first is the default.
 	LoadBalancerClasses pulumi.StringArrayInput
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name pulumi.StringInput
+	// Affinity of the pods to nodes of the provider. Default: none.
+	NodeAffinity NodeAffinityPtrInput
 	// Labels of the provider's nodes that the pods may run on. Default: any.
 	NodeSelector pulumi.StringMapInput
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -258,6 +280,8 @@ type VirtualNodeArgs struct {
 	StorageClasses pulumi.StringArrayInput
 	// Taints of the node, beside that of every virtual node.
 	Taints TaintArrayInput
+	// Tolerations that the pods get at the provider, beside their own. Default: none.
+	Tolerations TolerationArrayInput
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName pulumi.StringPtrInput
 }
@@ -354,6 +378,11 @@ func (o VirtualNodeOutput) Annotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringMapOutput { return v.Annotations }).(pulumi.StringMapOutput)
 }
 
+// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+func (o VirtualNodeOutput) AnnotationsNotReflected() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.AnnotationsNotReflected }).(pulumi.StringArrayOutput)
+}
+
 // The consumer: the cluster that gets the node.
 func (o VirtualNodeOutput) Cluster() ClusterPtrOutput {
 	return o.ApplyT(func(v *VirtualNode) ClusterPtrOutput { return v.Cluster }).(ClusterPtrOutput)
@@ -394,6 +423,11 @@ func (o VirtualNodeOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringMapOutput { return v.Labels }).(pulumi.StringMapOutput)
 }
 
+// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+func (o VirtualNodeOutput) LabelsNotReflected() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.LabelsNotReflected }).(pulumi.StringArrayOutput)
+}
+
 // The provider's load balancer classes to offer; the first is the default.
 func (o VirtualNodeOutput) LoadBalancerClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.LoadBalancerClasses }).(pulumi.StringArrayOutput)
@@ -402,6 +436,11 @@ func (o VirtualNodeOutput) LoadBalancerClasses() pulumi.StringArrayOutput {
 // Name of the VirtualNode and of its Node; unique in the cluster.
 func (o VirtualNodeOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringOutput { return v.Name }).(pulumi.StringOutput)
+}
+
+// Affinity of the pods to nodes of the provider. Default: none.
+func (o VirtualNodeOutput) NodeAffinity() NodeAffinityPtrOutput {
+	return o.ApplyT(func(v *VirtualNode) NodeAffinityPtrOutput { return v.NodeAffinity }).(NodeAffinityPtrOutput)
 }
 
 // The Node, if there is one.
@@ -457,6 +496,11 @@ func (o VirtualNodeOutput) Taints() TaintArrayOutput {
 // The namespace of the VirtualNode.
 func (o VirtualNodeOutput) TenantNamespace() pulumi.StringOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringOutput { return v.TenantNamespace }).(pulumi.StringOutput)
+}
+
+// Tolerations that the pods get at the provider, beside their own. Default: none.
+func (o VirtualNodeOutput) Tolerations() TolerationArrayOutput {
+	return o.ApplyT(func(v *VirtualNode) TolerationArrayOutput { return v.Tolerations }).(TolerationArrayOutput)
 }
 
 // The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.

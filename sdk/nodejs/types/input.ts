@@ -1140,6 +1140,28 @@ export function networkLinkManifestsArgsProvideDefaults(val: NetworkLinkManifest
     };
 }
 
+export interface NodeAffinity {
+    /**
+     * Which of the provider's nodes are better than others. Default: none.
+     */
+    preferredDuringSchedulingIgnoredDuringExecution?: inputs.PreferredNodes[];
+    /**
+     * Which of the provider's nodes will do. Default: any.
+     */
+    requiredDuringSchedulingIgnoredDuringExecution?: inputs.RequiredNodes;
+}
+
+export interface NodeAffinityArgs {
+    /**
+     * Which of the provider's nodes are better than others. Default: none.
+     */
+    preferredDuringSchedulingIgnoredDuringExecution?: pulumi.Input<pulumi.Input<inputs.PreferredNodesArgs>[]>;
+    /**
+     * Which of the provider's nodes will do. Default: any.
+     */
+    requiredDuringSchedulingIgnoredDuringExecution?: pulumi.Input<inputs.RequiredNodesArgs>;
+}
+
 /**
  * One requirement.
  */
@@ -1202,6 +1224,48 @@ export interface NodeSelectorTermArgs {
      * About the node's fields; all must hold.
      */
     matchFields?: pulumi.Input<pulumi.Input<inputs.NodeSelectorRequirementArgs>[]>;
+}
+
+/**
+ * A preference among the provider's nodes.
+ */
+export interface PreferredNodes {
+    /**
+     * A term; one of them must hold.
+     */
+    preference: inputs.NodeSelectorTerm;
+    /**
+     * How much it counts, from 1 to 100.
+     */
+    weight: number;
+}
+
+/**
+ * A preference among the provider's nodes.
+ */
+export interface PreferredNodesArgs {
+    /**
+     * A term; one of them must hold.
+     */
+    preference: pulumi.Input<inputs.NodeSelectorTermArgs>;
+    /**
+     * How much it counts, from 1 to 100.
+     */
+    weight: pulumi.Input<number>;
+}
+
+export interface RequiredNodes {
+    /**
+     * Terms over the labels of the provider's nodes, of which one must hold.
+     */
+    nodeSelectorTerms: inputs.NodeSelectorTerm[];
+}
+
+export interface RequiredNodesArgs {
+    /**
+     * Terms over the labels of the provider's nodes, of which one must hold.
+     */
+    nodeSelectorTerms: pulumi.Input<pulumi.Input<inputs.NodeSelectorTermArgs>[]>;
 }
 
 /**
@@ -1342,7 +1406,7 @@ export interface Taint {
      */
     key: string;
     /**
-     * The taint's value.
+     * The taint's value. Default: none.
      */
     value?: string;
 }
@@ -1360,7 +1424,59 @@ export interface TaintArgs {
      */
     key: pulumi.Input<string>;
     /**
-     * The taint's value.
+     * The taint's value. Default: none.
+     */
+    value?: pulumi.Input<string>;
+}
+
+/**
+ * A toleration of the pods at the provider.
+ */
+export interface Toleration {
+    /**
+     * The taint's effect. Default: any.
+     */
+    effect?: enums.TaintEffect;
+    /**
+     * The taint's key. Default: any, with operator Exists.
+     */
+    key?: string;
+    /**
+     * How the taint's value is looked at. Default: Equal.
+     */
+    operator?: enums.TolerationOperator;
+    /**
+     * For how many seconds, of a NoExecute taint. Default: for good.
+     */
+    tolerationSeconds?: number;
+    /**
+     * The taint's value, for Equal. Default: none.
+     */
+    value?: string;
+}
+
+/**
+ * A toleration of the pods at the provider.
+ */
+export interface TolerationArgs {
+    /**
+     * The taint's effect. Default: any.
+     */
+    effect?: pulumi.Input<enums.TaintEffect>;
+    /**
+     * The taint's key. Default: any, with operator Exists.
+     */
+    key?: pulumi.Input<string>;
+    /**
+     * How the taint's value is looked at. Default: Equal.
+     */
+    operator?: pulumi.Input<enums.TolerationOperator>;
+    /**
+     * For how many seconds, of a NoExecute taint. Default: for good.
+     */
+    tolerationSeconds?: pulumi.Input<number>;
+    /**
+     * The taint's value, for Equal. Default: none.
      */
     value?: pulumi.Input<string>;
 }
@@ -1373,6 +1489,10 @@ export interface VirtualNodeManifest {
      * Annotations of the node.
      */
     annotations?: {[key: string]: string};
+    /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    annotationsNotReflected?: string[];
     /**
      * Register a Node. Without, only namespaces and their objects are reflected. Default: true.
      */
@@ -1394,6 +1514,10 @@ export interface VirtualNodeManifest {
      */
     labels?: {[key: string]: string};
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    labelsNotReflected?: string[];
+    /**
      * The provider's load balancer classes to offer; the first is the default.
      */
     loadBalancerClasses?: string[];
@@ -1401,6 +1525,10 @@ export interface VirtualNodeManifest {
      * Name of the VirtualNode and of its Node; unique in the cluster.
      */
     name: string;
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     */
+    nodeAffinity?: inputs.NodeAffinity;
     /**
      * Labels of the provider's nodes that the pods may run on. Default: any.
      */
@@ -1434,6 +1562,10 @@ export interface VirtualNodeManifest {
      */
     taints?: inputs.Taint[];
     /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     */
+    tolerations?: inputs.Toleration[];
+    /**
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */
     vkOptionsTemplateName?: string;
@@ -1458,6 +1590,10 @@ export interface VirtualNodeManifestArgs {
      */
     annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    annotationsNotReflected?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
      * Register a Node. Without, only namespaces and their objects are reflected. Default: true.
      */
     createNode?: pulumi.Input<boolean>;
@@ -1478,6 +1614,10 @@ export interface VirtualNodeManifestArgs {
      */
     labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     */
+    labelsNotReflected?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
      * The provider's load balancer classes to offer; the first is the default.
      */
     loadBalancerClasses?: pulumi.Input<pulumi.Input<string>[]>;
@@ -1485,6 +1625,10 @@ export interface VirtualNodeManifestArgs {
      * Name of the VirtualNode and of its Node; unique in the cluster.
      */
     name: pulumi.Input<string>;
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     */
+    nodeAffinity?: pulumi.Input<inputs.NodeAffinityArgs>;
     /**
      * Labels of the provider's nodes that the pods may run on. Default: any.
      */
@@ -1517,6 +1661,10 @@ export interface VirtualNodeManifestArgs {
      * Taints of the node, beside that of every virtual node.
      */
     taints?: pulumi.Input<pulumi.Input<inputs.TaintArgs>[]>;
+    /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     */
+    tolerations?: pulumi.Input<pulumi.Input<inputs.TolerationArgs>[]>;
     /**
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */

@@ -208,6 +208,17 @@ export interface LocalCluster {
     version: string;
 }
 
+export interface NodeAffinity {
+    /**
+     * Which of the provider's nodes are better than others. Default: none.
+     */
+    preferredDuringSchedulingIgnoredDuringExecution?: outputs.PreferredNodes[];
+    /**
+     * Which of the provider's nodes will do. Default: any.
+     */
+    requiredDuringSchedulingIgnoredDuringExecution?: outputs.RequiredNodes;
+}
+
 /**
  * One requirement.
  */
@@ -440,6 +451,20 @@ export interface PodState {
 }
 
 /**
+ * A preference among the provider's nodes.
+ */
+export interface PreferredNodes {
+    /**
+     * A term; one of them must hold.
+     */
+    preference: outputs.NodeSelectorTerm;
+    /**
+     * How much it counts, from 1 to 100.
+     */
+    weight: number;
+}
+
+/**
  * The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
  */
 export interface RemappedCIDRs {
@@ -493,6 +518,13 @@ export interface RenderedManifests {
     yaml: string;
 }
 
+export interface RequiredNodes {
+    /**
+     * Terms over the labels of the provider's nodes, of which one must hold.
+     */
+    nodeSelectorTerms: outputs.NodeSelectorTerm[];
+}
+
 /**
  * One slice.
  */
@@ -532,7 +564,7 @@ export interface Taint {
      */
     key: string;
     /**
-     * The taint's value.
+     * The taint's value. Default: none.
      */
     value?: string;
 }
@@ -549,6 +581,32 @@ export interface TenantNamespaces {
      * In the provider, for the consumer.
      */
     provider: string;
+}
+
+/**
+ * A toleration of the pods at the provider.
+ */
+export interface Toleration {
+    /**
+     * The taint's effect. Default: any.
+     */
+    effect?: enums.TaintEffect;
+    /**
+     * The taint's key. Default: any, with operator Exists.
+     */
+    key?: string;
+    /**
+     * How the taint's value is looked at. Default: Equal.
+     */
+    operator?: enums.TolerationOperator;
+    /**
+     * For how many seconds, of a NoExecute taint. Default: for good.
+     */
+    tolerationSeconds?: number;
+    /**
+     * The taint's value, for Equal. Default: none.
+     */
+    value?: string;
 }
 
 /**

@@ -21,6 +21,7 @@ __all__ = [
     'SliceAction',
     'TaintEffect',
     'TenantCondition',
+    'TolerationOperator',
 ]
 
 
@@ -227,4 +228,16 @@ class TenantCondition(_builtins.str, Enum):
     DRAINED = "Drained"
     """
     Nothing: access is revoked and what was offloaded is removed.
+    """
+
+
+@pulumi.type_token("liqo:index:TolerationOperator")
+class TolerationOperator(_builtins.str, Enum):
+    EQUAL = "Equal"
+    """
+    It is the same.
+    """
+    EXISTS = "Exists"
+    """
+    Any will do; value must be left out.
     """

@@ -54,6 +54,10 @@ __all__ = [
     'NamespaceOffloadingManifestDict',
     'NetworkLinkManifests',
     'NetworkLinkManifestsDict',
+    'NodeAffinity',
+    'NodeAffinityDict',
+    'NodeAffinityArgs',
+    'NodeAffinityArgsDict',
     'NodeSelectorRequirement',
     'NodeSelectorRequirementDict',
     'NodeSelectorRequirementArgs',
@@ -62,6 +66,14 @@ __all__ = [
     'NodeSelectorTermDict',
     'NodeSelectorTermArgs',
     'NodeSelectorTermArgsDict',
+    'PreferredNodes',
+    'PreferredNodesDict',
+    'PreferredNodesArgs',
+    'PreferredNodesArgsDict',
+    'RequiredNodes',
+    'RequiredNodesDict',
+    'RequiredNodesArgs',
+    'RequiredNodesArgsDict',
     'ResourceSliceManifest',
     'ResourceSliceManifestDict',
     'ReverseDirectionArgs',
@@ -70,6 +82,10 @@ __all__ = [
     'TaintDict',
     'TaintArgs',
     'TaintArgsDict',
+    'Toleration',
+    'TolerationDict',
+    'TolerationArgs',
+    'TolerationArgsDict',
     'VirtualNodeManifest',
     'VirtualNodeManifestDict',
 ]
@@ -2833,6 +2849,110 @@ class NetworkLinkManifests:
 
 
 if not MYPY:
+    class NodeAffinityDict(TypedDict):
+        preferred_during_scheduling_ignored_during_execution: NotRequired[Sequence['PreferredNodesDict']]
+        """
+        Which of the provider's nodes are better than others. Default: none.
+        """
+        required_during_scheduling_ignored_during_execution: NotRequired['RequiredNodesDict']
+        """
+        Which of the provider's nodes will do. Default: any.
+        """
+elif False:
+    NodeAffinityDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class NodeAffinity:
+    def __init__(__self__, *,
+                 preferred_during_scheduling_ignored_during_execution: Optional[Sequence['PreferredNodes']] = None,
+                 required_during_scheduling_ignored_during_execution: Optional['RequiredNodes'] = None):
+        """
+        :param Sequence['PreferredNodes'] preferred_during_scheduling_ignored_during_execution: Which of the provider's nodes are better than others. Default: none.
+        :param 'RequiredNodes' required_during_scheduling_ignored_during_execution: Which of the provider's nodes will do. Default: any.
+        """
+        if preferred_during_scheduling_ignored_during_execution is not None:
+            pulumi.set(__self__, "preferred_during_scheduling_ignored_during_execution", preferred_during_scheduling_ignored_during_execution)
+        if required_during_scheduling_ignored_during_execution is not None:
+            pulumi.set(__self__, "required_during_scheduling_ignored_during_execution", required_during_scheduling_ignored_during_execution)
+
+    @_builtins.property
+    @pulumi.getter(name="preferredDuringSchedulingIgnoredDuringExecution")
+    def preferred_during_scheduling_ignored_during_execution(self) -> Optional[Sequence['PreferredNodes']]:
+        """
+        Which of the provider's nodes are better than others. Default: none.
+        """
+        return pulumi.get(self, "preferred_during_scheduling_ignored_during_execution")
+
+    @preferred_during_scheduling_ignored_during_execution.setter
+    def preferred_during_scheduling_ignored_during_execution(self, value: Optional[Sequence['PreferredNodes']]):
+        pulumi.set(self, "preferred_during_scheduling_ignored_during_execution", value)
+
+    @_builtins.property
+    @pulumi.getter(name="requiredDuringSchedulingIgnoredDuringExecution")
+    def required_during_scheduling_ignored_during_execution(self) -> Optional['RequiredNodes']:
+        """
+        Which of the provider's nodes will do. Default: any.
+        """
+        return pulumi.get(self, "required_during_scheduling_ignored_during_execution")
+
+    @required_during_scheduling_ignored_during_execution.setter
+    def required_during_scheduling_ignored_during_execution(self, value: Optional['RequiredNodes']):
+        pulumi.set(self, "required_during_scheduling_ignored_during_execution", value)
+
+
+if not MYPY:
+    class NodeAffinityArgsDict(TypedDict):
+        preferred_during_scheduling_ignored_during_execution: NotRequired[pulumi.Input[Sequence[pulumi.Input['PreferredNodesArgsDict']]]]
+        """
+        Which of the provider's nodes are better than others. Default: none.
+        """
+        required_during_scheduling_ignored_during_execution: NotRequired[pulumi.Input['RequiredNodesArgsDict']]
+        """
+        Which of the provider's nodes will do. Default: any.
+        """
+elif False:
+    NodeAffinityArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class NodeAffinityArgs:
+    def __init__(__self__, *,
+                 preferred_during_scheduling_ignored_during_execution: Optional[pulumi.Input[Sequence[pulumi.Input['PreferredNodesArgs']]]] = None,
+                 required_during_scheduling_ignored_during_execution: Optional[pulumi.Input['RequiredNodesArgs']] = None):
+        """
+        :param pulumi.Input[Sequence[pulumi.Input['PreferredNodesArgs']]] preferred_during_scheduling_ignored_during_execution: Which of the provider's nodes are better than others. Default: none.
+        :param pulumi.Input['RequiredNodesArgs'] required_during_scheduling_ignored_during_execution: Which of the provider's nodes will do. Default: any.
+        """
+        if preferred_during_scheduling_ignored_during_execution is not None:
+            pulumi.set(__self__, "preferred_during_scheduling_ignored_during_execution", preferred_during_scheduling_ignored_during_execution)
+        if required_during_scheduling_ignored_during_execution is not None:
+            pulumi.set(__self__, "required_during_scheduling_ignored_during_execution", required_during_scheduling_ignored_during_execution)
+
+    @_builtins.property
+    @pulumi.getter(name="preferredDuringSchedulingIgnoredDuringExecution")
+    def preferred_during_scheduling_ignored_during_execution(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['PreferredNodesArgs']]]]:
+        """
+        Which of the provider's nodes are better than others. Default: none.
+        """
+        return pulumi.get(self, "preferred_during_scheduling_ignored_during_execution")
+
+    @preferred_during_scheduling_ignored_during_execution.setter
+    def preferred_during_scheduling_ignored_during_execution(self, value: Optional[pulumi.Input[Sequence[pulumi.Input['PreferredNodesArgs']]]]):
+        pulumi.set(self, "preferred_during_scheduling_ignored_during_execution", value)
+
+    @_builtins.property
+    @pulumi.getter(name="requiredDuringSchedulingIgnoredDuringExecution")
+    def required_during_scheduling_ignored_during_execution(self) -> Optional[pulumi.Input['RequiredNodesArgs']]:
+        """
+        Which of the provider's nodes will do. Default: any.
+        """
+        return pulumi.get(self, "required_during_scheduling_ignored_during_execution")
+
+    @required_during_scheduling_ignored_during_execution.setter
+    def required_during_scheduling_ignored_during_execution(self, value: Optional[pulumi.Input['RequiredNodesArgs']]):
+        pulumi.set(self, "required_during_scheduling_ignored_during_execution", value)
+
+
+if not MYPY:
     class NodeSelectorRequirementDict(TypedDict):
         """
         One requirement.
@@ -3090,6 +3210,176 @@ class NodeSelectorTermArgs:
     @match_fields.setter
     def match_fields(self, value: Optional[pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]]]):
         pulumi.set(self, "match_fields", value)
+
+
+if not MYPY:
+    class PreferredNodesDict(TypedDict):
+        """
+        A preference among the provider's nodes.
+        """
+        preference: 'NodeSelectorTermDict'
+        """
+        A term; one of them must hold.
+        """
+        weight: _builtins.int
+        """
+        How much it counts, from 1 to 100.
+        """
+elif False:
+    PreferredNodesDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class PreferredNodes:
+    def __init__(__self__, *,
+                 preference: 'NodeSelectorTerm',
+                 weight: _builtins.int):
+        """
+        A preference among the provider's nodes.
+        :param 'NodeSelectorTerm' preference: A term; one of them must hold.
+        :param _builtins.int weight: How much it counts, from 1 to 100.
+        """
+        pulumi.set(__self__, "preference", preference)
+        pulumi.set(__self__, "weight", weight)
+
+    @_builtins.property
+    @pulumi.getter
+    def preference(self) -> 'NodeSelectorTerm':
+        """
+        A term; one of them must hold.
+        """
+        return pulumi.get(self, "preference")
+
+    @preference.setter
+    def preference(self, value: 'NodeSelectorTerm'):
+        pulumi.set(self, "preference", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def weight(self) -> _builtins.int:
+        """
+        How much it counts, from 1 to 100.
+        """
+        return pulumi.get(self, "weight")
+
+    @weight.setter
+    def weight(self, value: _builtins.int):
+        pulumi.set(self, "weight", value)
+
+
+if not MYPY:
+    class PreferredNodesArgsDict(TypedDict):
+        """
+        A preference among the provider's nodes.
+        """
+        preference: pulumi.Input['NodeSelectorTermArgsDict']
+        """
+        A term; one of them must hold.
+        """
+        weight: pulumi.Input[_builtins.int]
+        """
+        How much it counts, from 1 to 100.
+        """
+elif False:
+    PreferredNodesArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class PreferredNodesArgs:
+    def __init__(__self__, *,
+                 preference: pulumi.Input['NodeSelectorTermArgs'],
+                 weight: pulumi.Input[_builtins.int]):
+        """
+        A preference among the provider's nodes.
+        :param pulumi.Input['NodeSelectorTermArgs'] preference: A term; one of them must hold.
+        :param pulumi.Input[_builtins.int] weight: How much it counts, from 1 to 100.
+        """
+        pulumi.set(__self__, "preference", preference)
+        pulumi.set(__self__, "weight", weight)
+
+    @_builtins.property
+    @pulumi.getter
+    def preference(self) -> pulumi.Input['NodeSelectorTermArgs']:
+        """
+        A term; one of them must hold.
+        """
+        return pulumi.get(self, "preference")
+
+    @preference.setter
+    def preference(self, value: pulumi.Input['NodeSelectorTermArgs']):
+        pulumi.set(self, "preference", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def weight(self) -> pulumi.Input[_builtins.int]:
+        """
+        How much it counts, from 1 to 100.
+        """
+        return pulumi.get(self, "weight")
+
+    @weight.setter
+    def weight(self, value: pulumi.Input[_builtins.int]):
+        pulumi.set(self, "weight", value)
+
+
+if not MYPY:
+    class RequiredNodesDict(TypedDict):
+        node_selector_terms: Sequence['NodeSelectorTermDict']
+        """
+        Terms over the labels of the provider's nodes, of which one must hold.
+        """
+elif False:
+    RequiredNodesDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class RequiredNodes:
+    def __init__(__self__, *,
+                 node_selector_terms: Sequence['NodeSelectorTerm']):
+        """
+        :param Sequence['NodeSelectorTerm'] node_selector_terms: Terms over the labels of the provider's nodes, of which one must hold.
+        """
+        pulumi.set(__self__, "node_selector_terms", node_selector_terms)
+
+    @_builtins.property
+    @pulumi.getter(name="nodeSelectorTerms")
+    def node_selector_terms(self) -> Sequence['NodeSelectorTerm']:
+        """
+        Terms over the labels of the provider's nodes, of which one must hold.
+        """
+        return pulumi.get(self, "node_selector_terms")
+
+    @node_selector_terms.setter
+    def node_selector_terms(self, value: Sequence['NodeSelectorTerm']):
+        pulumi.set(self, "node_selector_terms", value)
+
+
+if not MYPY:
+    class RequiredNodesArgsDict(TypedDict):
+        node_selector_terms: pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgsDict']]]
+        """
+        Terms over the labels of the provider's nodes, of which one must hold.
+        """
+elif False:
+    RequiredNodesArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class RequiredNodesArgs:
+    def __init__(__self__, *,
+                 node_selector_terms: pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]]):
+        """
+        :param pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]] node_selector_terms: Terms over the labels of the provider's nodes, of which one must hold.
+        """
+        pulumi.set(__self__, "node_selector_terms", node_selector_terms)
+
+    @_builtins.property
+    @pulumi.getter(name="nodeSelectorTerms")
+    def node_selector_terms(self) -> pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]]:
+        """
+        Terms over the labels of the provider's nodes, of which one must hold.
+        """
+        return pulumi.get(self, "node_selector_terms")
+
+    @node_selector_terms.setter
+    def node_selector_terms(self, value: pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]]):
+        pulumi.set(self, "node_selector_terms", value)
 
 
 if not MYPY:
@@ -3441,7 +3731,7 @@ if not MYPY:
         """
         value: NotRequired[_builtins.str]
         """
-        The taint's value.
+        The taint's value. Default: none.
         """
 elif False:
     TaintDict: TypeAlias = Mapping[str, Any]
@@ -3456,7 +3746,7 @@ class Taint:
         A taint of the node.
         :param 'TaintEffect' effect: What it does to pods that do not tolerate it.
         :param _builtins.str key: The taint's key.
-        :param _builtins.str value: The taint's value.
+        :param _builtins.str value: The taint's value. Default: none.
         """
         pulumi.set(__self__, "effect", effect)
         pulumi.set(__self__, "key", key)
@@ -3491,7 +3781,7 @@ class Taint:
     @pulumi.getter
     def value(self) -> Optional[_builtins.str]:
         """
-        The taint's value.
+        The taint's value. Default: none.
         """
         return pulumi.get(self, "value")
 
@@ -3515,7 +3805,7 @@ if not MYPY:
         """
         value: NotRequired[pulumi.Input[_builtins.str]]
         """
-        The taint's value.
+        The taint's value. Default: none.
         """
 elif False:
     TaintArgsDict: TypeAlias = Mapping[str, Any]
@@ -3530,7 +3820,7 @@ class TaintArgs:
         A taint of the node.
         :param pulumi.Input['TaintEffect'] effect: What it does to pods that do not tolerate it.
         :param pulumi.Input[_builtins.str] key: The taint's key.
-        :param pulumi.Input[_builtins.str] value: The taint's value.
+        :param pulumi.Input[_builtins.str] value: The taint's value. Default: none.
         """
         pulumi.set(__self__, "effect", effect)
         pulumi.set(__self__, "key", key)
@@ -3565,7 +3855,239 @@ class TaintArgs:
     @pulumi.getter
     def value(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        The taint's value.
+        The taint's value. Default: none.
+        """
+        return pulumi.get(self, "value")
+
+    @value.setter
+    def value(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "value", value)
+
+
+if not MYPY:
+    class TolerationDict(TypedDict):
+        """
+        A toleration of the pods at the provider.
+        """
+        effect: NotRequired['TaintEffect']
+        """
+        The taint's effect. Default: any.
+        """
+        key: NotRequired[_builtins.str]
+        """
+        The taint's key. Default: any, with operator Exists.
+        """
+        operator: NotRequired['TolerationOperator']
+        """
+        How the taint's value is looked at. Default: Equal.
+        """
+        toleration_seconds: NotRequired[_builtins.int]
+        """
+        For how many seconds, of a NoExecute taint. Default: for good.
+        """
+        value: NotRequired[_builtins.str]
+        """
+        The taint's value, for Equal. Default: none.
+        """
+elif False:
+    TolerationDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class Toleration:
+    def __init__(__self__, *,
+                 effect: Optional['TaintEffect'] = None,
+                 key: Optional[_builtins.str] = None,
+                 operator: Optional['TolerationOperator'] = None,
+                 toleration_seconds: Optional[_builtins.int] = None,
+                 value: Optional[_builtins.str] = None):
+        """
+        A toleration of the pods at the provider.
+        :param 'TaintEffect' effect: The taint's effect. Default: any.
+        :param _builtins.str key: The taint's key. Default: any, with operator Exists.
+        :param 'TolerationOperator' operator: How the taint's value is looked at. Default: Equal.
+        :param _builtins.int toleration_seconds: For how many seconds, of a NoExecute taint. Default: for good.
+        :param _builtins.str value: The taint's value, for Equal. Default: none.
+        """
+        if effect is not None:
+            pulumi.set(__self__, "effect", effect)
+        if key is not None:
+            pulumi.set(__self__, "key", key)
+        if operator is not None:
+            pulumi.set(__self__, "operator", operator)
+        if toleration_seconds is not None:
+            pulumi.set(__self__, "toleration_seconds", toleration_seconds)
+        if value is not None:
+            pulumi.set(__self__, "value", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def effect(self) -> Optional['TaintEffect']:
+        """
+        The taint's effect. Default: any.
+        """
+        return pulumi.get(self, "effect")
+
+    @effect.setter
+    def effect(self, value: Optional['TaintEffect']):
+        pulumi.set(self, "effect", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def key(self) -> Optional[_builtins.str]:
+        """
+        The taint's key. Default: any, with operator Exists.
+        """
+        return pulumi.get(self, "key")
+
+    @key.setter
+    def key(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "key", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def operator(self) -> Optional['TolerationOperator']:
+        """
+        How the taint's value is looked at. Default: Equal.
+        """
+        return pulumi.get(self, "operator")
+
+    @operator.setter
+    def operator(self, value: Optional['TolerationOperator']):
+        pulumi.set(self, "operator", value)
+
+    @_builtins.property
+    @pulumi.getter(name="tolerationSeconds")
+    def toleration_seconds(self) -> Optional[_builtins.int]:
+        """
+        For how many seconds, of a NoExecute taint. Default: for good.
+        """
+        return pulumi.get(self, "toleration_seconds")
+
+    @toleration_seconds.setter
+    def toleration_seconds(self, value: Optional[_builtins.int]):
+        pulumi.set(self, "toleration_seconds", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def value(self) -> Optional[_builtins.str]:
+        """
+        The taint's value, for Equal. Default: none.
+        """
+        return pulumi.get(self, "value")
+
+    @value.setter
+    def value(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "value", value)
+
+
+if not MYPY:
+    class TolerationArgsDict(TypedDict):
+        """
+        A toleration of the pods at the provider.
+        """
+        effect: NotRequired[pulumi.Input['TaintEffect']]
+        """
+        The taint's effect. Default: any.
+        """
+        key: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The taint's key. Default: any, with operator Exists.
+        """
+        operator: NotRequired[pulumi.Input['TolerationOperator']]
+        """
+        How the taint's value is looked at. Default: Equal.
+        """
+        toleration_seconds: NotRequired[pulumi.Input[_builtins.int]]
+        """
+        For how many seconds, of a NoExecute taint. Default: for good.
+        """
+        value: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The taint's value, for Equal. Default: none.
+        """
+elif False:
+    TolerationArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class TolerationArgs:
+    def __init__(__self__, *,
+                 effect: Optional[pulumi.Input['TaintEffect']] = None,
+                 key: Optional[pulumi.Input[_builtins.str]] = None,
+                 operator: Optional[pulumi.Input['TolerationOperator']] = None,
+                 toleration_seconds: Optional[pulumi.Input[_builtins.int]] = None,
+                 value: Optional[pulumi.Input[_builtins.str]] = None):
+        """
+        A toleration of the pods at the provider.
+        :param pulumi.Input['TaintEffect'] effect: The taint's effect. Default: any.
+        :param pulumi.Input[_builtins.str] key: The taint's key. Default: any, with operator Exists.
+        :param pulumi.Input['TolerationOperator'] operator: How the taint's value is looked at. Default: Equal.
+        :param pulumi.Input[_builtins.int] toleration_seconds: For how many seconds, of a NoExecute taint. Default: for good.
+        :param pulumi.Input[_builtins.str] value: The taint's value, for Equal. Default: none.
+        """
+        if effect is not None:
+            pulumi.set(__self__, "effect", effect)
+        if key is not None:
+            pulumi.set(__self__, "key", key)
+        if operator is not None:
+            pulumi.set(__self__, "operator", operator)
+        if toleration_seconds is not None:
+            pulumi.set(__self__, "toleration_seconds", toleration_seconds)
+        if value is not None:
+            pulumi.set(__self__, "value", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def effect(self) -> Optional[pulumi.Input['TaintEffect']]:
+        """
+        The taint's effect. Default: any.
+        """
+        return pulumi.get(self, "effect")
+
+    @effect.setter
+    def effect(self, value: Optional[pulumi.Input['TaintEffect']]):
+        pulumi.set(self, "effect", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def key(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The taint's key. Default: any, with operator Exists.
+        """
+        return pulumi.get(self, "key")
+
+    @key.setter
+    def key(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "key", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def operator(self) -> Optional[pulumi.Input['TolerationOperator']]:
+        """
+        How the taint's value is looked at. Default: Equal.
+        """
+        return pulumi.get(self, "operator")
+
+    @operator.setter
+    def operator(self, value: Optional[pulumi.Input['TolerationOperator']]):
+        pulumi.set(self, "operator", value)
+
+    @_builtins.property
+    @pulumi.getter(name="tolerationSeconds")
+    def toleration_seconds(self) -> Optional[pulumi.Input[_builtins.int]]:
+        """
+        For how many seconds, of a NoExecute taint. Default: for good.
+        """
+        return pulumi.get(self, "toleration_seconds")
+
+    @toleration_seconds.setter
+    def toleration_seconds(self, value: Optional[pulumi.Input[_builtins.int]]):
+        pulumi.set(self, "toleration_seconds", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def value(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The taint's value, for Equal. Default: none.
         """
         return pulumi.get(self, "value")
 
@@ -3587,6 +4109,10 @@ if not MYPY:
         """
         Annotations of the node.
         """
+        annotations_not_reflected: NotRequired[Sequence[_builtins.str]]
+        """
+        Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
         create_node: NotRequired[_builtins.bool]
         """
         Register a Node. Without, only namespaces and their objects are reflected. Default: true.
@@ -3607,9 +4133,17 @@ if not MYPY:
         """
         Labels of the node, beside those that every virtual node has.
         """
+        labels_not_reflected: NotRequired[Sequence[_builtins.str]]
+        """
+        Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
         load_balancer_classes: NotRequired[Sequence[_builtins.str]]
         """
         The provider's load balancer classes to offer; the first is the default.
+        """
+        node_affinity: NotRequired['NodeAffinityDict']
+        """
+        Affinity of the pods to nodes of the provider. Default: none.
         """
         node_selector: NotRequired[Mapping[str, _builtins.str]]
         """
@@ -3643,6 +4177,10 @@ if not MYPY:
         """
         Taints of the node, beside that of every virtual node.
         """
+        tolerations: NotRequired[Sequence['TolerationDict']]
+        """
+        Tolerations that the pods get at the provider, beside their own. Default: none.
+        """
         vk_options_template_name: NotRequired[_builtins.str]
         """
         The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
@@ -3655,12 +4193,15 @@ class VirtualNodeManifest:
     def __init__(__self__, *,
                  name: _builtins.str,
                  annotations: Optional[Mapping[str, _builtins.str]] = None,
+                 annotations_not_reflected: Optional[Sequence[_builtins.str]] = None,
                  create_node: Optional[_builtins.bool] = None,
                  disable_network_check: Optional[_builtins.bool] = None,
                  ingress_classes: Optional[Sequence[_builtins.str]] = None,
                  kubeconfig_secret_name: Optional[_builtins.str] = None,
                  labels: Optional[Mapping[str, _builtins.str]] = None,
+                 labels_not_reflected: Optional[Sequence[_builtins.str]] = None,
                  load_balancer_classes: Optional[Sequence[_builtins.str]] = None,
+                 node_affinity: Optional['NodeAffinity'] = None,
                  node_selector: Optional[Mapping[str, _builtins.str]] = None,
                  object_annotations: Optional[Mapping[str, _builtins.str]] = None,
                  object_labels: Optional[Mapping[str, _builtins.str]] = None,
@@ -3669,17 +4210,21 @@ class VirtualNodeManifest:
                  runtime_class_name: Optional[_builtins.str] = None,
                  storage_classes: Optional[Sequence[_builtins.str]] = None,
                  taints: Optional[Sequence['Taint']] = None,
+                 tolerations: Optional[Sequence['Toleration']] = None,
                  vk_options_template_name: Optional[_builtins.str] = None):
         """
         A further virtual node.
         :param _builtins.str name: Name of the VirtualNode and of its Node; unique in the cluster.
         :param Mapping[str, _builtins.str] annotations: Annotations of the node.
+        :param Sequence[_builtins.str] annotations_not_reflected: Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param _builtins.bool create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param _builtins.bool disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
         :param Sequence[_builtins.str] ingress_classes: The provider's ingress classes to offer; the first is the default.
         :param _builtins.str kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
         :param Mapping[str, _builtins.str] labels: Labels of the node, beside those that every virtual node has.
+        :param Sequence[_builtins.str] labels_not_reflected: Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param Sequence[_builtins.str] load_balancer_classes: The provider's load balancer classes to offer; the first is the default.
+        :param 'NodeAffinity' node_affinity: Affinity of the pods to nodes of the provider. Default: none.
         :param Mapping[str, _builtins.str] node_selector: Labels of the provider's nodes that the pods may run on. Default: any.
         :param Mapping[str, _builtins.str] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param Mapping[str, _builtins.str] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -3688,11 +4233,14 @@ class VirtualNodeManifest:
         :param _builtins.str runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
         :param Sequence[_builtins.str] storage_classes: The provider's storage classes to offer; the first is the default.
         :param Sequence['Taint'] taints: Taints of the node, beside that of every virtual node.
+        :param Sequence['Toleration'] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param _builtins.str vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
         """
         pulumi.set(__self__, "name", name)
         if annotations is not None:
             pulumi.set(__self__, "annotations", annotations)
+        if annotations_not_reflected is not None:
+            pulumi.set(__self__, "annotations_not_reflected", annotations_not_reflected)
         if create_node is None:
             create_node = True
         if create_node is not None:
@@ -3707,8 +4255,12 @@ class VirtualNodeManifest:
             pulumi.set(__self__, "kubeconfig_secret_name", kubeconfig_secret_name)
         if labels is not None:
             pulumi.set(__self__, "labels", labels)
+        if labels_not_reflected is not None:
+            pulumi.set(__self__, "labels_not_reflected", labels_not_reflected)
         if load_balancer_classes is not None:
             pulumi.set(__self__, "load_balancer_classes", load_balancer_classes)
+        if node_affinity is not None:
+            pulumi.set(__self__, "node_affinity", node_affinity)
         if node_selector is not None:
             pulumi.set(__self__, "node_selector", node_selector)
         if object_annotations is not None:
@@ -3725,6 +4277,8 @@ class VirtualNodeManifest:
             pulumi.set(__self__, "storage_classes", storage_classes)
         if taints is not None:
             pulumi.set(__self__, "taints", taints)
+        if tolerations is not None:
+            pulumi.set(__self__, "tolerations", tolerations)
         if vk_options_template_name is not None:
             pulumi.set(__self__, "vk_options_template_name", vk_options_template_name)
 
@@ -3751,6 +4305,18 @@ class VirtualNodeManifest:
     @annotations.setter
     def annotations(self, value: Optional[Mapping[str, _builtins.str]]):
         pulumi.set(self, "annotations", value)
+
+    @_builtins.property
+    @pulumi.getter(name="annotationsNotReflected")
+    def annotations_not_reflected(self) -> Optional[Sequence[_builtins.str]]:
+        """
+        Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
+        return pulumi.get(self, "annotations_not_reflected")
+
+    @annotations_not_reflected.setter
+    def annotations_not_reflected(self, value: Optional[Sequence[_builtins.str]]):
+        pulumi.set(self, "annotations_not_reflected", value)
 
     @_builtins.property
     @pulumi.getter(name="createNode")
@@ -3813,6 +4379,18 @@ class VirtualNodeManifest:
         pulumi.set(self, "labels", value)
 
     @_builtins.property
+    @pulumi.getter(name="labelsNotReflected")
+    def labels_not_reflected(self) -> Optional[Sequence[_builtins.str]]:
+        """
+        Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
+        return pulumi.get(self, "labels_not_reflected")
+
+    @labels_not_reflected.setter
+    def labels_not_reflected(self, value: Optional[Sequence[_builtins.str]]):
+        pulumi.set(self, "labels_not_reflected", value)
+
+    @_builtins.property
     @pulumi.getter(name="loadBalancerClasses")
     def load_balancer_classes(self) -> Optional[Sequence[_builtins.str]]:
         """
@@ -3823,6 +4401,18 @@ class VirtualNodeManifest:
     @load_balancer_classes.setter
     def load_balancer_classes(self, value: Optional[Sequence[_builtins.str]]):
         pulumi.set(self, "load_balancer_classes", value)
+
+    @_builtins.property
+    @pulumi.getter(name="nodeAffinity")
+    def node_affinity(self) -> Optional['NodeAffinity']:
+        """
+        Affinity of the pods to nodes of the provider. Default: none.
+        """
+        return pulumi.get(self, "node_affinity")
+
+    @node_affinity.setter
+    def node_affinity(self, value: Optional['NodeAffinity']):
+        pulumi.set(self, "node_affinity", value)
 
     @_builtins.property
     @pulumi.getter(name="nodeSelector")
@@ -3919,6 +4509,18 @@ class VirtualNodeManifest:
     @taints.setter
     def taints(self, value: Optional[Sequence['Taint']]):
         pulumi.set(self, "taints", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def tolerations(self) -> Optional[Sequence['Toleration']]:
+        """
+        Tolerations that the pods get at the provider, beside their own. Default: none.
+        """
+        return pulumi.get(self, "tolerations")
+
+    @tolerations.setter
+    def tolerations(self, value: Optional[Sequence['Toleration']]):
+        pulumi.set(self, "tolerations", value)
 
     @_builtins.property
     @pulumi.getter(name="vkOptionsTemplateName")

@@ -27,6 +27,7 @@ __all__ = [
     'GrantedResourceSlice',
     'InstallationHealth',
     'LocalCluster',
+    'NodeAffinity',
     'NodeSelectorRequirement',
     'NodeSelectorTerm',
     'PeerAuthentication',
@@ -40,12 +41,15 @@ __all__ = [
     'PeerSummary',
     'Peerings',
     'PodState',
+    'PreferredNodes',
     'RemappedCIDRs',
     'RemappedRanges',
     'RenderedManifests',
+    'RequiredNodes',
     'SliceSummary',
     'Taint',
     'TenantNamespaces',
+    'Toleration',
     'TopologyCluster',
     'TopologyLink',
     'TopologyNode',
@@ -615,6 +619,56 @@ class LocalCluster(dict):
         The agent's version.
         """
         return pulumi.get(self, "version")
+
+
+@pulumi.output_type
+class NodeAffinity(dict):
+    @staticmethod
+    def __key_warning(key: str):
+        suggest = None
+        if key == "preferredDuringSchedulingIgnoredDuringExecution":
+            suggest = "preferred_during_scheduling_ignored_during_execution"
+        elif key == "requiredDuringSchedulingIgnoredDuringExecution":
+            suggest = "required_during_scheduling_ignored_during_execution"
+
+        if suggest:
+            pulumi.log.warn(f"Key '{key}' not found in NodeAffinity. Access the value via the '{suggest}' property getter instead.")
+
+    def __getitem__(self, key: str) -> Any:
+        NodeAffinity.__key_warning(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default = None) -> Any:
+        NodeAffinity.__key_warning(key)
+        return super().get(key, default)
+
+    def __init__(__self__, *,
+                 preferred_during_scheduling_ignored_during_execution: Optional[Sequence['outputs.PreferredNodes']] = None,
+                 required_during_scheduling_ignored_during_execution: Optional['outputs.RequiredNodes'] = None):
+        """
+        :param Sequence['PreferredNodes'] preferred_during_scheduling_ignored_during_execution: Which of the provider's nodes are better than others. Default: none.
+        :param 'RequiredNodes' required_during_scheduling_ignored_during_execution: Which of the provider's nodes will do. Default: any.
+        """
+        if preferred_during_scheduling_ignored_during_execution is not None:
+            pulumi.set(__self__, "preferred_during_scheduling_ignored_during_execution", preferred_during_scheduling_ignored_during_execution)
+        if required_during_scheduling_ignored_during_execution is not None:
+            pulumi.set(__self__, "required_during_scheduling_ignored_during_execution", required_during_scheduling_ignored_during_execution)
+
+    @_builtins.property
+    @pulumi.getter(name="preferredDuringSchedulingIgnoredDuringExecution")
+    def preferred_during_scheduling_ignored_during_execution(self) -> Optional[Sequence['outputs.PreferredNodes']]:
+        """
+        Which of the provider's nodes are better than others. Default: none.
+        """
+        return pulumi.get(self, "preferred_during_scheduling_ignored_during_execution")
+
+    @_builtins.property
+    @pulumi.getter(name="requiredDuringSchedulingIgnoredDuringExecution")
+    def required_during_scheduling_ignored_during_execution(self) -> Optional['outputs.RequiredNodes']:
+        """
+        Which of the provider's nodes will do. Default: any.
+        """
+        return pulumi.get(self, "required_during_scheduling_ignored_during_execution")
 
 
 @pulumi.output_type
@@ -1216,6 +1270,39 @@ class PodState(dict):
 
 
 @pulumi.output_type
+class PreferredNodes(dict):
+    """
+    A preference among the provider's nodes.
+    """
+    def __init__(__self__, *,
+                 preference: 'outputs.NodeSelectorTerm',
+                 weight: _builtins.int):
+        """
+        A preference among the provider's nodes.
+        :param 'NodeSelectorTerm' preference: A term; one of them must hold.
+        :param _builtins.int weight: How much it counts, from 1 to 100.
+        """
+        pulumi.set(__self__, "preference", preference)
+        pulumi.set(__self__, "weight", weight)
+
+    @_builtins.property
+    @pulumi.getter
+    def preference(self) -> 'outputs.NodeSelectorTerm':
+        """
+        A term; one of them must hold.
+        """
+        return pulumi.get(self, "preference")
+
+    @_builtins.property
+    @pulumi.getter
+    def weight(self) -> _builtins.int:
+        """
+        How much it counts, from 1 to 100.
+        """
+        return pulumi.get(self, "weight")
+
+
+@pulumi.output_type
 class RemappedCIDRs(dict):
     """
     The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
@@ -1348,6 +1435,41 @@ class RenderedManifests(dict):
 
 
 @pulumi.output_type
+class RequiredNodes(dict):
+    @staticmethod
+    def __key_warning(key: str):
+        suggest = None
+        if key == "nodeSelectorTerms":
+            suggest = "node_selector_terms"
+
+        if suggest:
+            pulumi.log.warn(f"Key '{key}' not found in RequiredNodes. Access the value via the '{suggest}' property getter instead.")
+
+    def __getitem__(self, key: str) -> Any:
+        RequiredNodes.__key_warning(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default = None) -> Any:
+        RequiredNodes.__key_warning(key)
+        return super().get(key, default)
+
+    def __init__(__self__, *,
+                 node_selector_terms: Sequence['outputs.NodeSelectorTerm']):
+        """
+        :param Sequence['NodeSelectorTerm'] node_selector_terms: Terms over the labels of the provider's nodes, of which one must hold.
+        """
+        pulumi.set(__self__, "node_selector_terms", node_selector_terms)
+
+    @_builtins.property
+    @pulumi.getter(name="nodeSelectorTerms")
+    def node_selector_terms(self) -> Sequence['outputs.NodeSelectorTerm']:
+        """
+        Terms over the labels of the provider's nodes, of which one must hold.
+        """
+        return pulumi.get(self, "node_selector_terms")
+
+
+@pulumi.output_type
 class SliceSummary(dict):
     """
     One slice.
@@ -1427,7 +1549,7 @@ class Taint(dict):
         A taint of the node.
         :param 'TaintEffect' effect: What it does to pods that do not tolerate it.
         :param _builtins.str key: The taint's key.
-        :param _builtins.str value: The taint's value.
+        :param _builtins.str value: The taint's value. Default: none.
         """
         pulumi.set(__self__, "effect", effect)
         pulumi.set(__self__, "key", key)
@@ -1454,7 +1576,7 @@ class Taint(dict):
     @pulumi.getter
     def value(self) -> Optional[_builtins.str]:
         """
-        The taint's value.
+        The taint's value. Default: none.
         """
         return pulumi.get(self, "value")
 
@@ -1490,6 +1612,94 @@ class TenantNamespaces(dict):
         In the provider, for the consumer.
         """
         return pulumi.get(self, "provider")
+
+
+@pulumi.output_type
+class Toleration(dict):
+    """
+    A toleration of the pods at the provider.
+    """
+    @staticmethod
+    def __key_warning(key: str):
+        suggest = None
+        if key == "tolerationSeconds":
+            suggest = "toleration_seconds"
+
+        if suggest:
+            pulumi.log.warn(f"Key '{key}' not found in Toleration. Access the value via the '{suggest}' property getter instead.")
+
+    def __getitem__(self, key: str) -> Any:
+        Toleration.__key_warning(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default = None) -> Any:
+        Toleration.__key_warning(key)
+        return super().get(key, default)
+
+    def __init__(__self__, *,
+                 effect: Optional['TaintEffect'] = None,
+                 key: Optional[_builtins.str] = None,
+                 operator: Optional['TolerationOperator'] = None,
+                 toleration_seconds: Optional[_builtins.int] = None,
+                 value: Optional[_builtins.str] = None):
+        """
+        A toleration of the pods at the provider.
+        :param 'TaintEffect' effect: The taint's effect. Default: any.
+        :param _builtins.str key: The taint's key. Default: any, with operator Exists.
+        :param 'TolerationOperator' operator: How the taint's value is looked at. Default: Equal.
+        :param _builtins.int toleration_seconds: For how many seconds, of a NoExecute taint. Default: for good.
+        :param _builtins.str value: The taint's value, for Equal. Default: none.
+        """
+        if effect is not None:
+            pulumi.set(__self__, "effect", effect)
+        if key is not None:
+            pulumi.set(__self__, "key", key)
+        if operator is not None:
+            pulumi.set(__self__, "operator", operator)
+        if toleration_seconds is not None:
+            pulumi.set(__self__, "toleration_seconds", toleration_seconds)
+        if value is not None:
+            pulumi.set(__self__, "value", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def effect(self) -> Optional['TaintEffect']:
+        """
+        The taint's effect. Default: any.
+        """
+        return pulumi.get(self, "effect")
+
+    @_builtins.property
+    @pulumi.getter
+    def key(self) -> Optional[_builtins.str]:
+        """
+        The taint's key. Default: any, with operator Exists.
+        """
+        return pulumi.get(self, "key")
+
+    @_builtins.property
+    @pulumi.getter
+    def operator(self) -> Optional['TolerationOperator']:
+        """
+        How the taint's value is looked at. Default: Equal.
+        """
+        return pulumi.get(self, "operator")
+
+    @_builtins.property
+    @pulumi.getter(name="tolerationSeconds")
+    def toleration_seconds(self) -> Optional[_builtins.int]:
+        """
+        For how many seconds, of a NoExecute taint. Default: for good.
+        """
+        return pulumi.get(self, "toleration_seconds")
+
+    @_builtins.property
+    @pulumi.getter
+    def value(self) -> Optional[_builtins.str]:
+        """
+        The taint's value, for Equal. Default: none.
+        """
+        return pulumi.get(self, "value")
 
 
 @pulumi.output_type

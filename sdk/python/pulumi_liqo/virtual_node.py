@@ -25,13 +25,16 @@ class VirtualNodeArgs:
                  name: pulumi.Input[_builtins.str],
                  provider_cluster_id: pulumi.Input[_builtins.str],
                  annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 annotations_not_reflected: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  cluster: Optional[pulumi.Input['ClusterArgs']] = None,
                  create_node: Optional[pulumi.Input[_builtins.bool]] = None,
                  disable_network_check: Optional[pulumi.Input[_builtins.bool]] = None,
                  ingress_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  kubeconfig_secret_name: Optional[pulumi.Input[_builtins.str]] = None,
                  labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 labels_not_reflected: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  load_balancer_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
+                 node_affinity: Optional[pulumi.Input['NodeAffinityArgs']] = None,
                  node_selector: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -40,19 +43,23 @@ class VirtualNodeArgs:
                  runtime_class_name: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  taints: Optional[pulumi.Input[Sequence[pulumi.Input['TaintArgs']]]] = None,
+                 tolerations: Optional[pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]]] = None,
                  vk_options_template_name: Optional[pulumi.Input[_builtins.str]] = None):
         """
         The set of arguments for constructing a VirtualNode resource.
         :param pulumi.Input[_builtins.str] name: Name of the VirtualNode and of its Node; unique in the cluster.
         :param pulumi.Input[_builtins.str] provider_cluster_id: The cluster ID of the provider.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations of the node.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] annotations_not_reflected: Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param pulumi.Input['ClusterArgs'] cluster: The consumer: the cluster that gets the node.
         :param pulumi.Input[_builtins.bool] create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param pulumi.Input[_builtins.bool] disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer; the first is the default.
         :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] labels_not_reflected: Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: The provider's load balancer classes to offer; the first is the default.
+        :param pulumi.Input['NodeAffinityArgs'] node_affinity: Affinity of the pods to nodes of the provider. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] node_selector: Labels of the provider's nodes that the pods may run on. Default: any.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -61,12 +68,15 @@ class VirtualNodeArgs:
         :param pulumi.Input[_builtins.str] runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer; the first is the default.
         :param pulumi.Input[Sequence[pulumi.Input['TaintArgs']]] taints: Taints of the node, beside that of every virtual node.
+        :param pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param pulumi.Input[_builtins.str] vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
         """
         pulumi.set(__self__, "name", name)
         pulumi.set(__self__, "provider_cluster_id", provider_cluster_id)
         if annotations is not None:
             pulumi.set(__self__, "annotations", annotations)
+        if annotations_not_reflected is not None:
+            pulumi.set(__self__, "annotations_not_reflected", annotations_not_reflected)
         if cluster is not None:
             pulumi.set(__self__, "cluster", cluster)
         if create_node is None:
@@ -83,8 +93,12 @@ class VirtualNodeArgs:
             pulumi.set(__self__, "kubeconfig_secret_name", kubeconfig_secret_name)
         if labels is not None:
             pulumi.set(__self__, "labels", labels)
+        if labels_not_reflected is not None:
+            pulumi.set(__self__, "labels_not_reflected", labels_not_reflected)
         if load_balancer_classes is not None:
             pulumi.set(__self__, "load_balancer_classes", load_balancer_classes)
+        if node_affinity is not None:
+            pulumi.set(__self__, "node_affinity", node_affinity)
         if node_selector is not None:
             pulumi.set(__self__, "node_selector", node_selector)
         if object_annotations is not None:
@@ -101,6 +115,8 @@ class VirtualNodeArgs:
             pulumi.set(__self__, "storage_classes", storage_classes)
         if taints is not None:
             pulumi.set(__self__, "taints", taints)
+        if tolerations is not None:
+            pulumi.set(__self__, "tolerations", tolerations)
         if vk_options_template_name is not None:
             pulumi.set(__self__, "vk_options_template_name", vk_options_template_name)
 
@@ -139,6 +155,18 @@ class VirtualNodeArgs:
     @annotations.setter
     def annotations(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "annotations", value)
+
+    @_builtins.property
+    @pulumi.getter(name="annotationsNotReflected")
+    def annotations_not_reflected(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
+        """
+        Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
+        return pulumi.get(self, "annotations_not_reflected")
+
+    @annotations_not_reflected.setter
+    def annotations_not_reflected(self, value: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]):
+        pulumi.set(self, "annotations_not_reflected", value)
 
     @_builtins.property
     @pulumi.getter
@@ -213,6 +241,18 @@ class VirtualNodeArgs:
         pulumi.set(self, "labels", value)
 
     @_builtins.property
+    @pulumi.getter(name="labelsNotReflected")
+    def labels_not_reflected(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
+        """
+        Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
+        return pulumi.get(self, "labels_not_reflected")
+
+    @labels_not_reflected.setter
+    def labels_not_reflected(self, value: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]):
+        pulumi.set(self, "labels_not_reflected", value)
+
+    @_builtins.property
     @pulumi.getter(name="loadBalancerClasses")
     def load_balancer_classes(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
         """
@@ -223,6 +263,18 @@ class VirtualNodeArgs:
     @load_balancer_classes.setter
     def load_balancer_classes(self, value: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "load_balancer_classes", value)
+
+    @_builtins.property
+    @pulumi.getter(name="nodeAffinity")
+    def node_affinity(self) -> Optional[pulumi.Input['NodeAffinityArgs']]:
+        """
+        Affinity of the pods to nodes of the provider. Default: none.
+        """
+        return pulumi.get(self, "node_affinity")
+
+    @node_affinity.setter
+    def node_affinity(self, value: Optional[pulumi.Input['NodeAffinityArgs']]):
+        pulumi.set(self, "node_affinity", value)
 
     @_builtins.property
     @pulumi.getter(name="nodeSelector")
@@ -321,6 +373,18 @@ class VirtualNodeArgs:
         pulumi.set(self, "taints", value)
 
     @_builtins.property
+    @pulumi.getter
+    def tolerations(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]]]:
+        """
+        Tolerations that the pods get at the provider, beside their own. Default: none.
+        """
+        return pulumi.get(self, "tolerations")
+
+    @tolerations.setter
+    def tolerations(self, value: Optional[pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]]]):
+        pulumi.set(self, "tolerations", value)
+
+    @_builtins.property
     @pulumi.getter(name="vkOptionsTemplateName")
     def vk_options_template_name(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
@@ -340,14 +404,17 @@ class VirtualNode(pulumi.CustomResource):
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
                  annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 annotations_not_reflected: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  cluster: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  create_node: Optional[pulumi.Input[_builtins.bool]] = None,
                  disable_network_check: Optional[pulumi.Input[_builtins.bool]] = None,
                  ingress_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  kubeconfig_secret_name: Optional[pulumi.Input[_builtins.str]] = None,
                  labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 labels_not_reflected: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  load_balancer_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  name: Optional[pulumi.Input[_builtins.str]] = None,
+                 node_affinity: Optional[pulumi.Input[Union['NodeAffinityArgs', 'NodeAffinityArgsDict']]] = None,
                  node_selector: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -357,6 +424,7 @@ class VirtualNode(pulumi.CustomResource):
                  runtime_class_name: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  taints: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]]] = None,
+                 tolerations: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TolerationArgs', 'TolerationArgsDict']]]]] = None,
                  vk_options_template_name: Optional[pulumi.Input[_builtins.str]] = None,
                  __props__=None):
         """
@@ -407,14 +475,17 @@ class VirtualNode(pulumi.CustomResource):
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations of the node.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] annotations_not_reflected: Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that gets the node.
         :param pulumi.Input[_builtins.bool] create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param pulumi.Input[_builtins.bool] disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer; the first is the default.
         :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] labels_not_reflected: Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: The provider's load balancer classes to offer; the first is the default.
         :param pulumi.Input[_builtins.str] name: Name of the VirtualNode and of its Node; unique in the cluster.
+        :param pulumi.Input[Union['NodeAffinityArgs', 'NodeAffinityArgsDict']] node_affinity: Affinity of the pods to nodes of the provider. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] node_selector: Labels of the provider's nodes that the pods may run on. Default: any.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -424,6 +495,7 @@ class VirtualNode(pulumi.CustomResource):
         :param pulumi.Input[_builtins.str] runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer; the first is the default.
         :param pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]] taints: Taints of the node, beside that of every virtual node.
+        :param pulumi.Input[Sequence[pulumi.Input[Union['TolerationArgs', 'TolerationArgsDict']]]] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param pulumi.Input[_builtins.str] vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
         """
         ...
@@ -493,14 +565,17 @@ class VirtualNode(pulumi.CustomResource):
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
                  annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 annotations_not_reflected: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  cluster: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  create_node: Optional[pulumi.Input[_builtins.bool]] = None,
                  disable_network_check: Optional[pulumi.Input[_builtins.bool]] = None,
                  ingress_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  kubeconfig_secret_name: Optional[pulumi.Input[_builtins.str]] = None,
                  labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 labels_not_reflected: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  load_balancer_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  name: Optional[pulumi.Input[_builtins.str]] = None,
+                 node_affinity: Optional[pulumi.Input[Union['NodeAffinityArgs', 'NodeAffinityArgsDict']]] = None,
                  node_selector: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -510,6 +585,7 @@ class VirtualNode(pulumi.CustomResource):
                  runtime_class_name: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  taints: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]]] = None,
+                 tolerations: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TolerationArgs', 'TolerationArgsDict']]]]] = None,
                  vk_options_template_name: Optional[pulumi.Input[_builtins.str]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
@@ -521,6 +597,7 @@ class VirtualNode(pulumi.CustomResource):
             __props__ = VirtualNodeArgs.__new__(VirtualNodeArgs)
 
             __props__.__dict__["annotations"] = annotations
+            __props__.__dict__["annotations_not_reflected"] = annotations_not_reflected
             __props__.__dict__["cluster"] = cluster
             if create_node is None:
                 create_node = True
@@ -531,10 +608,12 @@ class VirtualNode(pulumi.CustomResource):
             __props__.__dict__["ingress_classes"] = ingress_classes
             __props__.__dict__["kubeconfig_secret_name"] = kubeconfig_secret_name
             __props__.__dict__["labels"] = labels
+            __props__.__dict__["labels_not_reflected"] = labels_not_reflected
             __props__.__dict__["load_balancer_classes"] = load_balancer_classes
             if name is None and not opts.urn:
                 raise TypeError("Missing required property 'name'")
             __props__.__dict__["name"] = name
+            __props__.__dict__["node_affinity"] = node_affinity
             __props__.__dict__["node_selector"] = node_selector
             __props__.__dict__["object_annotations"] = object_annotations
             __props__.__dict__["object_labels"] = object_labels
@@ -546,6 +625,7 @@ class VirtualNode(pulumi.CustomResource):
             __props__.__dict__["runtime_class_name"] = runtime_class_name
             __props__.__dict__["storage_classes"] = storage_classes
             __props__.__dict__["taints"] = taints
+            __props__.__dict__["tolerations"] = tolerations
             __props__.__dict__["vk_options_template_name"] = vk_options_template_name
             __props__.__dict__["consumer_cluster_id"] = None
             __props__.__dict__["drift"] = None
@@ -574,6 +654,7 @@ class VirtualNode(pulumi.CustomResource):
         __props__ = VirtualNodeArgs.__new__(VirtualNodeArgs)
 
         __props__.__dict__["annotations"] = None
+        __props__.__dict__["annotations_not_reflected"] = None
         __props__.__dict__["cluster"] = None
         __props__.__dict__["consumer_cluster_id"] = None
         __props__.__dict__["create_node"] = None
@@ -582,8 +663,10 @@ class VirtualNode(pulumi.CustomResource):
         __props__.__dict__["ingress_classes"] = None
         __props__.__dict__["kubeconfig_secret_name"] = None
         __props__.__dict__["labels"] = None
+        __props__.__dict__["labels_not_reflected"] = None
         __props__.__dict__["load_balancer_classes"] = None
         __props__.__dict__["name"] = None
+        __props__.__dict__["node_affinity"] = None
         __props__.__dict__["node_name"] = None
         __props__.__dict__["node_selector"] = None
         __props__.__dict__["object_annotations"] = None
@@ -595,6 +678,7 @@ class VirtualNode(pulumi.CustomResource):
         __props__.__dict__["storage_classes"] = None
         __props__.__dict__["taints"] = None
         __props__.__dict__["tenant_namespace"] = None
+        __props__.__dict__["tolerations"] = None
         __props__.__dict__["vk_options_template_name"] = None
         return VirtualNode(resource_name, opts=opts, __props__=__props__)
 
@@ -605,6 +689,14 @@ class VirtualNode(pulumi.CustomResource):
         Annotations of the node.
         """
         return pulumi.get(self, "annotations")
+
+    @_builtins.property
+    @pulumi.getter(name="annotationsNotReflected")
+    def annotations_not_reflected(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
+        """
+        Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
+        return pulumi.get(self, "annotations_not_reflected")
 
     @_builtins.property
     @pulumi.getter
@@ -671,6 +763,14 @@ class VirtualNode(pulumi.CustomResource):
         return pulumi.get(self, "labels")
 
     @_builtins.property
+    @pulumi.getter(name="labelsNotReflected")
+    def labels_not_reflected(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
+        """
+        Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+        """
+        return pulumi.get(self, "labels_not_reflected")
+
+    @_builtins.property
     @pulumi.getter(name="loadBalancerClasses")
     def load_balancer_classes(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
         """
@@ -685,6 +785,14 @@ class VirtualNode(pulumi.CustomResource):
         Name of the VirtualNode and of its Node; unique in the cluster.
         """
         return pulumi.get(self, "name")
+
+    @_builtins.property
+    @pulumi.getter(name="nodeAffinity")
+    def node_affinity(self) -> pulumi.Output[Optional['outputs.NodeAffinity']]:
+        """
+        Affinity of the pods to nodes of the provider. Default: none.
+        """
+        return pulumi.get(self, "node_affinity")
 
     @_builtins.property
     @pulumi.getter(name="nodeName")
@@ -773,6 +881,14 @@ class VirtualNode(pulumi.CustomResource):
         The namespace of the VirtualNode.
         """
         return pulumi.get(self, "tenant_namespace")
+
+    @_builtins.property
+    @pulumi.getter
+    def tolerations(self) -> pulumi.Output[Optional[Sequence['outputs.Toleration']]]:
+        """
+        Tolerations that the pods get at the provider, beside their own. Default: none.
+        """
+        return pulumi.get(self, "tolerations")
 
     @_builtins.property
     @pulumi.getter(name="vkOptionsTemplateName")

@@ -69,6 +69,13 @@ const onNode = (patch: object, shows: "itself" | RegExp) => ({
   patch: { spec: patch },
   shows,
 });
+const affinityTo = (disk: string) => {
+  const term = { matchExpressions: [{ key: "disk", operator: "In", values: [disk] }] };
+  return {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] },
+    preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 10, preference: term }],
+  };
+};
 const annotated = (key: string, word: string | null) => ({
   side: "consumer" as const,
   type: NamespaceOffloadingResource,
@@ -306,6 +313,34 @@ const TABLE: Record<string, Record<string, Row>> = {
       drift: onNode({ offloadingPatch: { nodeSelector: { disk: "x" } } }, /nodeSelector\.disk/),
       imported: "same",
     },
+    nodeAffinity: {
+      create: affinityTo("fast"),
+      update: affinityTo("slow"),
+      effect: "update",
+      drift: onNode({ offloadingPatch: { affinity: { nodeAffinity: affinityTo("x") } } }, /affinity/),
+      imported: "same",
+    },
+    tolerations: {
+      create: [{ key: "gpu", operator: "Exists", effect: "NoSchedule" }],
+      update: [{ key: "gpu", operator: "Equal", value: "a", effect: "NoExecute", tolerationSeconds: 30 }],
+      effect: "update",
+      drift: onNode({ offloadingPatch: { tolerations: [] } }, /tolerations/),
+      imported: "same",
+    },
+    labelsNotReflected: {
+      create: ["example.com/team"],
+      update: ["example.com/cost"],
+      effect: "update",
+      drift: onNode({ offloadingPatch: { labelsNotReflected: [] } }, /labelsNotReflected/),
+      imported: "same",
+    },
+    annotationsNotReflected: {
+      create: ["note"],
+      update: ["note", "example.com/note"],
+      effect: "update",
+      drift: onNode({ offloadingPatch: { annotationsNotReflected: [] } }, /annotationsNotReflected/),
+      imported: "same",
+    },
     storageClasses: {
       create: ["fast", "slow"],
       update: ["slow", "fast"],
@@ -467,7 +502,9 @@ describe("every input property", function () {
     );
     const nested = new Set(["gatewayServer", "gatewayClient"]);
     const wanted = top
-      .filter(({ path }) => !nested.has(path) && !/^(consumer|provider|cluster|clusterSelector)\./.test(path))
+      .filter(
+        ({ path }) => !nested.has(path) && !/^(consumer|provider|cluster|clusterSelector|nodeAffinity)\./.test(path),
+      )
       .map(({ owner, path }) => `${owner} ${path}`);
     const rows = Object.entries(TABLE).flatMap(([owner, properties]) =>
       Object.keys(properties).map((path) => `${owner} ${path}`),

@@ -327,7 +327,7 @@ describe("resource options", function () {
     const before = [...(await lab.objects()).keys()].sort();
     const slices = async (): Promise<Record<string, unknown>> => {
       const { items } = await lab.servers.consumer.client.list(ResourceSliceResource);
-      return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, [spec.class, spec.resources]]));
+      return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name ?? "", [spec.class, spec.resources]]));
     };
     const gpu = { name: "gpu", resources: { "example.com/gpu": "1" }, cpu: "2" };
     const stack = await made("several", peering({ additionalResourceSlices: [gpu] }));

@@ -74,15 +74,31 @@ const gateways: Record<string, Case> = {
   keyRotationTrigger: text,
 };
 const access: Record<string, Case> = { inBand: flag, proxyURL: ["proxy:8118", /is not the URL of a proxy/] };
-const term = (kind: string): Record<string, Case> => {
-  const path = `clusterSelector.nodeSelectorTerms[0].${kind}`;
+const term = (path: string): Record<string, Case> => ({
+  [path]: object,
+  ...requirements(`${path}.matchExpressions`),
+  ...requirements(`${path}.matchFields`),
+});
+const requirements = (path: string): Record<string, Case> => ({
+  [path]: list,
+  [`${path}[0]`]: object,
+  [`${path}[0].key`]: text,
+  [`${path}[0].operator`]: oneOf("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+  [`${path}[0].values`]: list,
+  [`${path}[0].values[0]`]: text,
+});
+const affinity = (path: string): Record<string, Case> => {
+  const required = `${path}.requiredDuringSchedulingIgnoredDuringExecution`;
+  const preferred = `${path}.preferredDuringSchedulingIgnoredDuringExecution`;
   return {
-    [path]: list,
-    [`${path}[0]`]: object,
-    [`${path}[0].key`]: text,
-    [`${path}[0].operator`]: oneOf("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
-    [`${path}[0].values`]: list,
-    [`${path}[0].values[0]`]: text,
+    [path]: object,
+    [required]: object,
+    [`${required}.nodeSelectorTerms`]: [[], /^must have at least 1 elements$/],
+    ...term(`${required}.nodeSelectorTerms[0]`),
+    [preferred]: list,
+    [`${preferred}[0]`]: object,
+    [`${preferred}[0].weight`]: atMost(100),
+    ...term(`${preferred}[0].preference`),
   };
 };
 
@@ -188,6 +204,18 @@ const CASES: Record<string, Record<string, Case>> = {
     "taints[0].effect": oneOf("NoSchedule", "PreferNoSchedule", "NoExecute"),
     nodeSelector: map,
     "nodeSelector.key": label,
+    ...affinity("nodeAffinity"),
+    tolerations: list,
+    "tolerations[0]": object,
+    "tolerations[0].key": qualifiedName,
+    "tolerations[0].operator": oneOf("Equal", "Exists"),
+    "tolerations[0].value": label,
+    "tolerations[0].effect": oneOf("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    "tolerations[0].tolerationSeconds": atLeast(0),
+    labelsNotReflected: list,
+    "labelsNotReflected[0]": qualifiedName,
+    annotationsNotReflected: list,
+    "annotationsNotReflected[0]": qualifiedName,
     storageClasses: list,
     "storageClasses[0]": objectName,
     ingressClasses: list,
@@ -209,9 +237,7 @@ const CASES: Record<string, Record<string, Case>> = {
     podOffloadingStrategy: oneOf("LocalAndRemote", "Local", "Remote"),
     clusterSelector: object,
     "clusterSelector.nodeSelectorTerms": list,
-    "clusterSelector.nodeSelectorTerms[0]": object,
-    ...term("matchExpressions"),
-    ...term("matchFields"),
+    ...term("clusterSelector.nodeSelectorTerms[0]"),
     evictionAfterDisconnect: ["5m", /^"5m" is neither whole seconds, from "0" to "999999999", nor "never"$/],
     // A number is taken as text.
     evictionAfterUnschedulable: [1.5, /^"1\.5" is neither whole seconds, from "0" to "999999999", nor "never"$/],

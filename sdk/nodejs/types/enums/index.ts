@@ -221,3 +221,16 @@ export const TenantCondition = {
 } as const;
 
 export type TenantCondition = (typeof TenantCondition)[keyof typeof TenantCondition];
+
+export const TolerationOperator = {
+    /**
+     * It is the same.
+     */
+    Equal: "Equal",
+    /**
+     * Any will do; value must be left out.
+     */
+    Exists: "Exists",
+} as const;
+
+export type TolerationOperator = (typeof TolerationOperator)[keyof typeof TolerationOperator];

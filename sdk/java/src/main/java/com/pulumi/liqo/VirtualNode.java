@@ -10,7 +10,9 @@ import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.Utilities;
 import com.pulumi.liqo.VirtualNodeArgs;
 import com.pulumi.liqo.outputs.Cluster;
+import com.pulumi.liqo.outputs.NodeAffinity;
 import com.pulumi.liqo.outputs.Taint;
+import com.pulumi.liqo.outputs.Toleration;
 import java.lang.Boolean;
 import java.lang.String;
 import java.util.List;
@@ -99,6 +101,20 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
      */
     public Output<Optional<Map<String,String>>> annotations() {
         return Codegen.optional(this.annotations);
+    }
+    /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Export(name="annotationsNotReflected", refs={List.class,String.class}, tree="[0,1]")
+    private Output</* @Nullable */ List<String>> annotationsNotReflected;
+
+    /**
+     * @return Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Output<Optional<List<String>>> annotationsNotReflected() {
+        return Codegen.optional(this.annotationsNotReflected);
     }
     /**
      * The consumer: the cluster that gets the node.
@@ -213,6 +229,20 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.labels);
     }
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Export(name="labelsNotReflected", refs={List.class,String.class}, tree="[0,1]")
+    private Output</* @Nullable */ List<String>> labelsNotReflected;
+
+    /**
+     * @return Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Output<Optional<List<String>>> labelsNotReflected() {
+        return Codegen.optional(this.labelsNotReflected);
+    }
+    /**
      * The provider&#39;s load balancer classes to offer; the first is the default.
      * 
      */
@@ -239,6 +269,20 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
      */
     public Output<String> name() {
         return this.name;
+    }
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    @Export(name="nodeAffinity", refs={NodeAffinity.class}, tree="[0]")
+    private Output</* @Nullable */ NodeAffinity> nodeAffinity;
+
+    /**
+     * @return Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    public Output<Optional<NodeAffinity>> nodeAffinity() {
+        return Codegen.optional(this.nodeAffinity);
     }
     /**
      * The Node, if there is one.
@@ -393,6 +437,20 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
      */
     public Output<String> tenantNamespace() {
         return this.tenantNamespace;
+    }
+    /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    @Export(name="tolerations", refs={List.class,Toleration.class}, tree="[0,1]")
+    private Output</* @Nullable */ List<Toleration>> tolerations;
+
+    /**
+     * @return Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    public Output<Optional<List<Toleration>>> tolerations() {
+        return Codegen.optional(this.tolerations);
     }
     /**
      * The VkOptionsTemplate in the agent&#39;s namespace that the node&#39;s process is made by. Default: virtual-kubelet-default.

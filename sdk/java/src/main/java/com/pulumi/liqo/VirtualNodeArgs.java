@@ -8,7 +8,9 @@ import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
 import com.pulumi.liqo.inputs.ClusterArgs;
+import com.pulumi.liqo.inputs.NodeAffinityArgs;
 import com.pulumi.liqo.inputs.TaintArgs;
+import com.pulumi.liqo.inputs.TolerationArgs;
 import java.lang.Boolean;
 import java.lang.String;
 import java.util.List;
@@ -35,6 +37,21 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Optional<Output<Map<String,String>>> annotations() {
         return Optional.ofNullable(this.annotations);
+    }
+
+    /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Import(name="annotationsNotReflected")
+    private @Nullable Output<List<String>> annotationsNotReflected;
+
+    /**
+     * @return Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Optional<Output<List<String>>> annotationsNotReflected() {
+        return Optional.ofNullable(this.annotationsNotReflected);
     }
 
     /**
@@ -128,6 +145,21 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Import(name="labelsNotReflected")
+    private @Nullable Output<List<String>> labelsNotReflected;
+
+    /**
+     * @return Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Optional<Output<List<String>>> labelsNotReflected() {
+        return Optional.ofNullable(this.labelsNotReflected);
+    }
+
+    /**
      * The provider&#39;s load balancer classes to offer; the first is the default.
      * 
      */
@@ -155,6 +187,21 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Output<String> name() {
         return this.name;
+    }
+
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    @Import(name="nodeAffinity")
+    private @Nullable Output<NodeAffinityArgs> nodeAffinity;
+
+    /**
+     * @return Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    public Optional<Output<NodeAffinityArgs>> nodeAffinity() {
+        return Optional.ofNullable(this.nodeAffinity);
     }
 
     /**
@@ -293,6 +340,21 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    @Import(name="tolerations")
+    private @Nullable Output<List<TolerationArgs>> tolerations;
+
+    /**
+     * @return Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    public Optional<Output<List<TolerationArgs>>> tolerations() {
+        return Optional.ofNullable(this.tolerations);
+    }
+
+    /**
      * The VkOptionsTemplate in the agent&#39;s namespace that the node&#39;s process is made by. Default: virtual-kubelet-default.
      * 
      */
@@ -311,14 +373,17 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
 
     private VirtualNodeArgs(VirtualNodeArgs $) {
         this.annotations = $.annotations;
+        this.annotationsNotReflected = $.annotationsNotReflected;
         this.cluster = $.cluster;
         this.createNode = $.createNode;
         this.disableNetworkCheck = $.disableNetworkCheck;
         this.ingressClasses = $.ingressClasses;
         this.kubeconfigSecretName = $.kubeconfigSecretName;
         this.labels = $.labels;
+        this.labelsNotReflected = $.labelsNotReflected;
         this.loadBalancerClasses = $.loadBalancerClasses;
         this.name = $.name;
+        this.nodeAffinity = $.nodeAffinity;
         this.nodeSelector = $.nodeSelector;
         this.objectAnnotations = $.objectAnnotations;
         this.objectLabels = $.objectLabels;
@@ -328,6 +393,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         this.runtimeClassName = $.runtimeClassName;
         this.storageClasses = $.storageClasses;
         this.taints = $.taints;
+        this.tolerations = $.tolerations;
         this.vkOptionsTemplateName = $.vkOptionsTemplateName;
     }
 
@@ -368,6 +434,37 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder annotations(Map<String,String> annotations) {
             return annotations(Output.of(annotations));
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(@Nullable Output<List<String>> annotationsNotReflected) {
+            $.annotationsNotReflected = annotationsNotReflected;
+            return this;
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(List<String> annotationsNotReflected) {
+            return annotationsNotReflected(Output.of(annotationsNotReflected));
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(String... annotationsNotReflected) {
+            return annotationsNotReflected(List.of(annotationsNotReflected));
         }
 
         /**
@@ -507,6 +604,37 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(@Nullable Output<List<String>> labelsNotReflected) {
+            $.labelsNotReflected = labelsNotReflected;
+            return this;
+        }
+
+        /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(List<String> labelsNotReflected) {
+            return labelsNotReflected(Output.of(labelsNotReflected));
+        }
+
+        /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(String... labelsNotReflected) {
+            return labelsNotReflected(List.of(labelsNotReflected));
+        }
+
+        /**
          * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
          * 
          * @return builder
@@ -556,6 +684,27 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder name(String name) {
             return name(Output.of(name));
+        }
+
+        /**
+         * @param nodeAffinity Affinity of the pods to nodes of the provider. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder nodeAffinity(@Nullable Output<NodeAffinityArgs> nodeAffinity) {
+            $.nodeAffinity = nodeAffinity;
+            return this;
+        }
+
+        /**
+         * @param nodeAffinity Affinity of the pods to nodes of the provider. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder nodeAffinity(NodeAffinityArgs nodeAffinity) {
+            return nodeAffinity(Output.of(nodeAffinity));
         }
 
         /**
@@ -765,6 +914,37 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder taints(TaintArgs... taints) {
             return taints(List.of(taints));
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(@Nullable Output<List<TolerationArgs>> tolerations) {
+            $.tolerations = tolerations;
+            return this;
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(List<TolerationArgs> tolerations) {
+            return tolerations(Output.of(tolerations));
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(TolerationArgs... tolerations) {
+            return tolerations(List.of(tolerations));
         }
 
         /**

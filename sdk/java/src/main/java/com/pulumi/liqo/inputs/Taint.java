@@ -51,14 +51,14 @@ public final class Taint extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The taint&#39;s value.
+     * The taint&#39;s value. Default: none.
      * 
      */
     @Import(name="value")
     private @Nullable String value;
 
     /**
-     * @return The taint&#39;s value.
+     * @return The taint&#39;s value. Default: none.
      * 
      */
     public Optional<String> value() {
@@ -114,7 +114,7 @@ public final class Taint extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param value The taint&#39;s value.
+         * @param value The taint&#39;s value. Default: none.
          * 
          * @return builder
          * 

@@ -52,14 +52,14 @@ public final class TaintArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The taint&#39;s value.
+     * The taint&#39;s value. Default: none.
      * 
      */
     @Import(name="value")
     private @Nullable Output<String> value;
 
     /**
-     * @return The taint&#39;s value.
+     * @return The taint&#39;s value. Default: none.
      * 
      */
     public Optional<Output<String>> value() {
@@ -135,7 +135,7 @@ public final class TaintArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param value The taint&#39;s value.
+         * @param value The taint&#39;s value. Default: none.
          * 
          * @return builder
          * 
@@ -146,7 +146,7 @@ public final class TaintArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param value The taint&#39;s value.
+         * @param value The taint&#39;s value. Default: none.
          * 
          * @return builder
          * 

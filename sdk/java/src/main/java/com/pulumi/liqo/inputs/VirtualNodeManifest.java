@@ -6,7 +6,9 @@ package com.pulumi.liqo.inputs;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import com.pulumi.liqo.inputs.NodeAffinity;
 import com.pulumi.liqo.inputs.Taint;
+import com.pulumi.liqo.inputs.Toleration;
 import java.lang.Boolean;
 import java.lang.String;
 import java.util.List;
@@ -37,6 +39,21 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
      */
     public Optional<Map<String,String>> annotations() {
         return Optional.ofNullable(this.annotations);
+    }
+
+    /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Import(name="annotationsNotReflected")
+    private @Nullable List<String> annotationsNotReflected;
+
+    /**
+     * @return Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Optional<List<String>> annotationsNotReflected() {
+        return Optional.ofNullable(this.annotationsNotReflected);
     }
 
     /**
@@ -115,6 +132,21 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Import(name="labelsNotReflected")
+    private @Nullable List<String> labelsNotReflected;
+
+    /**
+     * @return Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Optional<List<String>> labelsNotReflected() {
+        return Optional.ofNullable(this.labelsNotReflected);
+    }
+
+    /**
      * The provider&#39;s load balancer classes to offer; the first is the default.
      * 
      */
@@ -142,6 +174,21 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
      */
     public String name() {
         return this.name;
+    }
+
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    @Import(name="nodeAffinity")
+    private @Nullable NodeAffinity nodeAffinity;
+
+    /**
+     * @return Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    public Optional<NodeAffinity> nodeAffinity() {
+        return Optional.ofNullable(this.nodeAffinity);
     }
 
     /**
@@ -265,6 +312,21 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    @Import(name="tolerations")
+    private @Nullable List<Toleration> tolerations;
+
+    /**
+     * @return Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    public Optional<List<Toleration>> tolerations() {
+        return Optional.ofNullable(this.tolerations);
+    }
+
+    /**
      * The VkOptionsTemplate in the agent&#39;s namespace that the node&#39;s process is made by. Default: virtual-kubelet-default.
      * 
      */
@@ -283,13 +345,16 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
 
     private VirtualNodeManifest(VirtualNodeManifest $) {
         this.annotations = $.annotations;
+        this.annotationsNotReflected = $.annotationsNotReflected;
         this.createNode = $.createNode;
         this.disableNetworkCheck = $.disableNetworkCheck;
         this.ingressClasses = $.ingressClasses;
         this.kubeconfigSecretName = $.kubeconfigSecretName;
         this.labels = $.labels;
+        this.labelsNotReflected = $.labelsNotReflected;
         this.loadBalancerClasses = $.loadBalancerClasses;
         this.name = $.name;
+        this.nodeAffinity = $.nodeAffinity;
         this.nodeSelector = $.nodeSelector;
         this.objectAnnotations = $.objectAnnotations;
         this.objectLabels = $.objectLabels;
@@ -298,6 +363,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         this.runtimeClassName = $.runtimeClassName;
         this.storageClasses = $.storageClasses;
         this.taints = $.taints;
+        this.tolerations = $.tolerations;
         this.vkOptionsTemplateName = $.vkOptionsTemplateName;
     }
 
@@ -328,6 +394,27 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         public Builder annotations(@Nullable Map<String,String> annotations) {
             $.annotations = annotations;
             return this;
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(@Nullable List<String> annotationsNotReflected) {
+            $.annotationsNotReflected = annotationsNotReflected;
+            return this;
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(String... annotationsNotReflected) {
+            return annotationsNotReflected(List.of(annotationsNotReflected));
         }
 
         /**
@@ -396,6 +483,27 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(@Nullable List<String> labelsNotReflected) {
+            $.labelsNotReflected = labelsNotReflected;
+            return this;
+        }
+
+        /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(String... labelsNotReflected) {
+            return labelsNotReflected(List.of(labelsNotReflected));
+        }
+
+        /**
          * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
          * 
          * @return builder
@@ -424,6 +532,17 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
          */
         public Builder name(String name) {
             $.name = name;
+            return this;
+        }
+
+        /**
+         * @param nodeAffinity Affinity of the pods to nodes of the provider. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder nodeAffinity(@Nullable NodeAffinity nodeAffinity) {
+            $.nodeAffinity = nodeAffinity;
             return this;
         }
 
@@ -533,6 +652,27 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
          */
         public Builder taints(Taint... taints) {
             return taints(List.of(taints));
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(@Nullable List<Toleration> tolerations) {
+            $.tolerations = tolerations;
+            return this;
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(Toleration... tolerations) {
+            return tolerations(List.of(tolerations));
         }
 
         /**

@@ -7,7 +7,9 @@ import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import com.pulumi.liqo.inputs.NodeAffinityArgs;
 import com.pulumi.liqo.inputs.TaintArgs;
+import com.pulumi.liqo.inputs.TolerationArgs;
 import java.lang.Boolean;
 import java.lang.String;
 import java.util.List;
@@ -38,6 +40,21 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
      */
     public Optional<Output<Map<String,String>>> annotations() {
         return Optional.ofNullable(this.annotations);
+    }
+
+    /**
+     * Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Import(name="annotationsNotReflected")
+    private @Nullable Output<List<String>> annotationsNotReflected;
+
+    /**
+     * @return Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Optional<Output<List<String>>> annotationsNotReflected() {
+        return Optional.ofNullable(this.annotationsNotReflected);
     }
 
     /**
@@ -116,6 +133,21 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
+     * Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    @Import(name="labelsNotReflected")
+    private @Nullable Output<List<String>> labelsNotReflected;
+
+    /**
+     * @return Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+     * 
+     */
+    public Optional<Output<List<String>>> labelsNotReflected() {
+        return Optional.ofNullable(this.labelsNotReflected);
+    }
+
+    /**
      * The provider&#39;s load balancer classes to offer; the first is the default.
      * 
      */
@@ -143,6 +175,21 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
      */
     public Output<String> name() {
         return this.name;
+    }
+
+    /**
+     * Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    @Import(name="nodeAffinity")
+    private @Nullable Output<NodeAffinityArgs> nodeAffinity;
+
+    /**
+     * @return Affinity of the pods to nodes of the provider. Default: none.
+     * 
+     */
+    public Optional<Output<NodeAffinityArgs>> nodeAffinity() {
+        return Optional.ofNullable(this.nodeAffinity);
     }
 
     /**
@@ -266,6 +313,21 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
+     * Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    @Import(name="tolerations")
+    private @Nullable Output<List<TolerationArgs>> tolerations;
+
+    /**
+     * @return Tolerations that the pods get at the provider, beside their own. Default: none.
+     * 
+     */
+    public Optional<Output<List<TolerationArgs>>> tolerations() {
+        return Optional.ofNullable(this.tolerations);
+    }
+
+    /**
      * The VkOptionsTemplate in the agent&#39;s namespace that the node&#39;s process is made by. Default: virtual-kubelet-default.
      * 
      */
@@ -284,13 +346,16 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
 
     private VirtualNodeManifestArgs(VirtualNodeManifestArgs $) {
         this.annotations = $.annotations;
+        this.annotationsNotReflected = $.annotationsNotReflected;
         this.createNode = $.createNode;
         this.disableNetworkCheck = $.disableNetworkCheck;
         this.ingressClasses = $.ingressClasses;
         this.kubeconfigSecretName = $.kubeconfigSecretName;
         this.labels = $.labels;
+        this.labelsNotReflected = $.labelsNotReflected;
         this.loadBalancerClasses = $.loadBalancerClasses;
         this.name = $.name;
+        this.nodeAffinity = $.nodeAffinity;
         this.nodeSelector = $.nodeSelector;
         this.objectAnnotations = $.objectAnnotations;
         this.objectLabels = $.objectLabels;
@@ -299,6 +364,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         this.runtimeClassName = $.runtimeClassName;
         this.storageClasses = $.storageClasses;
         this.taints = $.taints;
+        this.tolerations = $.tolerations;
         this.vkOptionsTemplateName = $.vkOptionsTemplateName;
     }
 
@@ -339,6 +405,37 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
          */
         public Builder annotations(Map<String,String> annotations) {
             return annotations(Output.of(annotations));
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(@Nullable Output<List<String>> annotationsNotReflected) {
+            $.annotationsNotReflected = annotationsNotReflected;
+            return this;
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(List<String> annotationsNotReflected) {
+            return annotationsNotReflected(Output.of(annotationsNotReflected));
+        }
+
+        /**
+         * @param annotationsNotReflected Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder annotationsNotReflected(String... annotationsNotReflected) {
+            return annotationsNotReflected(List.of(annotationsNotReflected));
         }
 
         /**
@@ -457,6 +554,37 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(@Nullable Output<List<String>> labelsNotReflected) {
+            $.labelsNotReflected = labelsNotReflected;
+            return this;
+        }
+
+        /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(List<String> labelsNotReflected) {
+            return labelsNotReflected(Output.of(labelsNotReflected));
+        }
+
+        /**
+         * @param labelsNotReflected Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder labelsNotReflected(String... labelsNotReflected) {
+            return labelsNotReflected(List.of(labelsNotReflected));
+        }
+
+        /**
          * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
          * 
          * @return builder
@@ -506,6 +634,27 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
          */
         public Builder name(String name) {
             return name(Output.of(name));
+        }
+
+        /**
+         * @param nodeAffinity Affinity of the pods to nodes of the provider. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder nodeAffinity(@Nullable Output<NodeAffinityArgs> nodeAffinity) {
+            $.nodeAffinity = nodeAffinity;
+            return this;
+        }
+
+        /**
+         * @param nodeAffinity Affinity of the pods to nodes of the provider. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder nodeAffinity(NodeAffinityArgs nodeAffinity) {
+            return nodeAffinity(Output.of(nodeAffinity));
         }
 
         /**
@@ -694,6 +843,37 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
          */
         public Builder taints(TaintArgs... taints) {
             return taints(List.of(taints));
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(@Nullable Output<List<TolerationArgs>> tolerations) {
+            $.tolerations = tolerations;
+            return this;
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(List<TolerationArgs> tolerations) {
+            return tolerations(Output.of(tolerations));
+        }
+
+        /**
+         * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tolerations(TolerationArgs... tolerations) {
+            return tolerations(List.of(tolerations));
         }
 
         /**

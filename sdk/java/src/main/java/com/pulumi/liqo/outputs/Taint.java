@@ -24,7 +24,7 @@ public final class Taint {
      */
     private String key;
     /**
-     * @return The taint&#39;s value.
+     * @return The taint&#39;s value. Default: none.
      * 
      */
     private @Nullable String value;
@@ -45,7 +45,7 @@ public final class Taint {
         return this.key;
     }
     /**
-     * @return The taint&#39;s value.
+     * @return The taint&#39;s value. Default: none.
      * 
      */
     public Optional<String> value() {
