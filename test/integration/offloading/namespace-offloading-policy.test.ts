@@ -332,8 +332,8 @@ describe("NamespaceOffloadingPolicies against a real API server", function () {
     const requirement = (operator: string, values?: string[]) =>
       rejection(bare({ namespaceSelector: { matchExpressions: [{ key: "a", operator, values }] } }));
     expect(await requirement("Near")).to.contain('"Near"');
-    expect(await requirement("In")).to.contain("In and NotIn need values");
-    expect(await requirement("Exists", ["b"])).to.contain("take none");
+    expect(await requirement("In")).to.contain("values are needed by In and NotIn");
+    expect(await requirement("Exists", ["b"])).to.contain("mean nothing to Exists");
     expect(await rejection(createPolicy("n".repeat(64)))).to.contain("at most 63 characters");
     const stored = await bare({ namespaceSelector: inGroup("bare") });
     expect(stored.spec.template).to.deep.equal({
