@@ -31,7 +31,7 @@ const configurationSpec = object({
 });
 
 const configurationStatus = object({
-  /** The other cluster's ranges as this cluster knows them, one for each of spec.remote, in the same order. */
+  /** The other cluster's ranges as this cluster knows them, one for each of spec.remote, in the same order; "" for one that waits for room. */
   remote: rangesOfCluster.optional(),
   conditions: listMap(z.array(standardCondition), "type").optional(),
 });
