@@ -84,6 +84,15 @@ export class LiveState {
     return peerConfiguration(this.configurations.list(), foreignClusterId, tenantNamespace);
   }
 
+  /** Tells of changes to the Configuration of the provider; those of other clusters are no concern of its pods. */
+  onProviderConfiguration(listener: () => void): void {
+    const isProviders = ({ metadata }: Configuration): boolean =>
+      metadata.labels?.[Labels.remoteClusterID] === this.config.foreignClusterId;
+    this.configurations.onEvent((event) => {
+      if (isProviders(event.object) || (event.type === "updated" && isProviders(event.old))) listener();
+    });
+  }
+
   /** This cluster's Configuration of any other; undefined without a network towards it. */
   configurationOf(clusterId: string): Configuration | undefined {
     return peerConfiguration(this.configurations.list(), clusterId, tenantNamespaceName(clusterId));

@@ -84,9 +84,9 @@ export class PodController {
     });
     namespaces.add((pair) => this.offload(pair));
     namespaces.onChange((namespace) => this.enqueueAll(namespace));
-    const { configurations, foreignClusters, virtualNodes } = context.state;
+    const { foreignClusters, virtualNodes } = context.state;
     // Addresses are translated, and metadata filtered, by what these say.
-    configurations.onEvent(() => this.enqueueAll());
+    context.state.onProviderConfiguration(() => this.enqueueAll());
     foreignClusters.onEvent(() => this.enqueueAll());
     virtualNodes.onEvent(() => this.enqueueAll());
   }
