@@ -34,7 +34,7 @@ import { tellOffloading } from "./offloading-events.js";
 import { podsAway } from "./pods-away.js";
 import { remoteNamespaceName } from "./remote-name.js";
 import { selectedClusters } from "./selection.js";
-import { clusterConditions, offloadingPhase, type ClusterState } from "./status.js";
+import { clusterConditions, offloadingPhase, type ClusterState, type KeptNamespace } from "./status.js";
 
 /** How soon pods are asked to leave again that a disruption budget keeps. */
 const LEAVING_RETRY_MS = 5_000;
@@ -78,25 +78,23 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     if (isNew) await tellOfEarlyPods(offloading);
 
     const selected = selectedClusters(offloading.spec, virtualNodes.list(), (name) => nodes.get(name));
-    const losses = lossesOf(offloading, (clusterID) => !selected.get(clusterID));
-    const left = await bringHome(offloading, (clusterID) => !selected.get(clusterID) && !losses.has(clusterID));
+    const kept = await keptNamespaces(offloading, (clusterID) => !selected.get(clusterID));
     const current = await mapNamespace(namespace, (clusterID, present) =>
-      selected.get(clusterID) ? remote : losses.has(clusterID) || left.has(clusterID) ? present : undefined,
+      selected.get(clusterID) ? remote : kept.has(clusterID) ? present : undefined,
     );
     const clusters = new Map<string, ClusterState>();
     for (const [clusterID, isSelected] of selected)
-      clusters.set(clusterID, { selected: isSelected, kept: losses.get(clusterID), left: left.get(clusterID) });
+      clusters.set(clusterID, { selected: isSelected, kept: kept.get(clusterID) });
     for (const map of current.filter((one) => !isDeleting(one))) {
       const entry = map.status?.currentMapping?.[namespace];
       const isSelected = selected.get(clusterOf(map)) ?? false;
       if (!isSelected && !entry) continue;
       const isCurrent = !isSelected || entry?.remoteNamespace === remote;
       const phase = isCurrent ? entry?.phase : undefined;
-      const cluster = clusterOf(map);
-      clusters.set(cluster, { selected: isSelected, phase, kept: losses.get(cluster), left: left.get(cluster) });
+      clusters.set(clusterOf(map), { selected: isSelected, phase, kept: kept.get(clusterOf(map)) });
     }
     await writeStatus(offloading, remote, clusters);
-    return left.size > 0 ? { requeueAfterMs: LEAVING_RETRY_MS } : undefined;
+    return leaving.has(namespace) ? { requeueAfterMs: LEAVING_RETRY_MS } : undefined;
   }
 
   /** The maps from this cluster to its providers. In a bidirectional peering a tenant namespace also holds the peer's copy. */
@@ -141,6 +139,16 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     return losses;
   }
 
+  /** Why the namespace stays in clusters that are given up, by cluster: pods leave only where nothing else keeps it. */
+  async function keptNamespaces(
+    offloading: NamespaceOffloading,
+    isGivenUp: (clusterID: string) => boolean,
+  ): Promise<Map<string, KeptNamespace>> {
+    const losses = lossesOf(offloading, isGivenUp);
+    const left = await bringHome(offloading, (clusterID) => isGivenUp(clusterID) && !losses.has(clusterID));
+    return new Map([...because("VolumesWouldBeLost", losses), ...because("PodsLeaving", left)]);
+  }
+
   /** Has pods leave the clusters that are given up; why the namespace stays there meanwhile, by cluster. */
   async function bringHome(
     offloading: NamespaceOffloading,
@@ -149,8 +157,8 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     const namespace = offloading.metadata.namespace ?? "";
     const owner = namespaces.get(namespace);
     // Its pods go with a namespace.
-    if (!owner || isDeleting(owner)) return new Map();
-    const mapped = sourceMaps().filter(
+    const staysItself = owner && !isDeleting(owner);
+    const mapped = (staysItself ? sourceMaps() : []).filter(
       (map) => map.spec.desiredMapping?.[namespace] !== undefined && !isDeleting(map) && isGivenUp(clusterOf(map)),
     );
     const results = await Promise.all(
@@ -193,20 +201,18 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     if (!hasFinalizer(offloading, Finalizers.namespaceOffloading)) return;
     const namespace = offloading.metadata.namespace ?? "";
     await labelNamespace(namespace, false);
-    const losses = lossesOf(offloading, () => true);
-    const left = await bringHome(offloading, (clusterID) => !losses.has(clusterID));
+    const keptIn = await keptNamespaces(offloading, () => true);
     const current = await mapNamespace(namespace, (clusterID, present) =>
-      losses.has(clusterID) || left.has(clusterID) ? present : undefined,
+      keptIn.has(clusterID) ? present : undefined,
     );
     const remaining = current.filter(
       (map) => map.status?.currentMapping?.[namespace] && !isDeadPeer(foreignClusters.get(clusterOf(map))),
     );
     const clusters = new Map<string, ClusterState>(
       remaining.map((map) => {
-        const [kept, leavingPods] = [losses.get(clusterOf(map)), left.get(clusterOf(map))];
-        const isThere = (kept ?? leavingPods) !== undefined;
-        const phase = isThere ? map.status?.currentMapping?.[namespace]?.phase : "Terminating";
-        return [clusterOf(map), { selected: false, phase, kept, left: leavingPods }];
+        const kept = keptIn.get(clusterOf(map));
+        const phase = kept ? map.status?.currentMapping?.[namespace]?.phase : "Terminating";
+        return [clusterOf(map), { selected: false, phase, kept }];
       }),
     );
     const { remoteNamespaceName: remote } = offloading.status ?? {};
@@ -215,7 +221,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       remote ?? remoteNamespaceName(namespace, offloading.spec, config.clusterId),
       clusters,
     );
-    if (left.size > 0) return { requeueAfterMs: LEAVING_RETRY_MS };
+    if (leaving.has(namespace)) return { requeueAfterMs: LEAVING_RETRY_MS };
     // Each change of a map's status brings the next pass.
     if (remaining.length > 0) return;
     const last = offloadings.get(keyOf(offloading)) ?? offloading;
@@ -260,6 +266,10 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : all(),
     )
     .watch(maps, (map) => (isSource(map) ? all() : []));
+}
+
+function because(reason: KeptNamespace["reason"], messages: ReadonlyMap<string, string>): [string, KeptNamespace][] {
+  return [...messages].map(([clusterID, message]) => [clusterID, { reason, message }]);
 }
 
 function isSource({ metadata }: NamespaceMap): boolean {

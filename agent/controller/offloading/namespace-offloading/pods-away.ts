@@ -5,10 +5,8 @@ import type { ControllerContext } from "../../context.js";
 import { isDaemonPod } from "../daemon-pod.js";
 import { hasEnded } from "../has-ended.js";
 import { offloadedPods, virtualClusterNodes } from "../informers.js";
-import { DRAIN_DEADLINE_MS } from "../virtual-node/drain-condition.js";
-import { evict } from "../virtual-node/drain.js";
-
-const NAMED_PODS = 5;
+import { DRAIN_DEADLINE_MS, listed } from "../virtual-node/drain-condition.js";
+import { evictAll } from "../virtual-node/drain.js";
 
 /** Has the pods of a namespace leave a cluster before the namespace does; returns why it must stay meanwhile, or undefined when it need not. */
 export type Departure = (offloading: NamespaceOffloading, clusterID: string) => Promise<string | undefined>;
@@ -33,13 +31,11 @@ export function podsAway(context: ControllerContext): Departure {
     const away = pods
       .inNamespace(offloading.metadata.namespace ?? "")
       .filter((pod) => isThere(pod, clusterID) && !hasEnded(pod) && hasController(pod) && !isDaemonPod(pod));
-    const results = await Promise.all(away.map(async (pod) => ({ pod, result: await evict(client, pod) })));
-    const left = results.filter(({ result }) => result !== "gone");
-    if (left.length === 0) return undefined;
-    const blocked = left.filter(({ result }) => result === "blocked").map(({ pod }) => pod);
-    const held = blocked.length > 0 ? `; held by a PodDisruptionBudget: ${listed(blocked)}` : "";
+    const { remaining, blocked } = await evictAll(client, away);
+    if (remaining.length === 0) return undefined;
+    const held = blocked.length > 0 ? `; held by a PodDisruptionBudget: ${named(blocked)}` : "";
     const until = new Date(deadline).toISOString();
-    return `${left.length} pods are leaving the cluster: ${listed(left.map(({ pod }) => pod))}${held}; those left at ${until} end with the remote namespace`;
+    return `${remaining.length} pods are leaving the cluster: ${named(remaining)}${held}; those left at ${until} end with the remote namespace`;
   };
 }
 
@@ -50,8 +46,6 @@ function deadlineOf({ status }: NamespaceOffloading, clusterID: string): number 
   return (Number.isNaN(since) ? Date.now() : since) + DRAIN_DEADLINE_MS;
 }
 
-function listed(pods: Pod[]): string {
-  const names = pods.map(({ metadata }) => metadata?.name ?? "").sort();
-  const more = names.length - NAMED_PODS;
-  return names.slice(0, NAMED_PODS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+function named(pods: readonly Pod[]): string {
+  return listed(pods.map(({ metadata }) => metadata?.name ?? "").sort());
 }

@@ -3,15 +3,19 @@ import { findCondition, withCondition } from "../../../runtime/index.js";
 
 type Conditions = Record<string, RemoteNamespaceCondition[]>;
 
+/** Users' data would be lost with a namespace, or its pods are leaving. */
+export interface KeptNamespace {
+  reason: "VolumesWouldBeLost" | "PodsLeaving";
+  message: string;
+}
+
 /** What is known of one cluster. */
 export interface ClusterState {
   selected: boolean;
   /** Of the namespace there, undefined while the provider has not answered. */
   phase?: NamespaceMapPhase;
-  /** Why the namespace stays there though the cluster is not selected any more: its data would be lost. */
-  kept?: string;
-  /** Why it stays there for the moment: its pods are leaving. */
-  left?: string;
+  /** Why the namespace stays there though the cluster is not selected any more. */
+  kept?: KeptNamespace;
 }
 
 /** The conditions of each cluster (offloading specification, §4.3). Clusters not in `clusters` are dropped. */
@@ -22,7 +26,7 @@ export function clusterConditions(clusters: ReadonlyMap<string, ClusterState>, b
 }
 
 function conditionsOf(
-  { selected, phase, kept, left }: ClusterState,
+  { selected, phase, kept }: ClusterState,
   before: RemoteNamespaceCondition[],
 ): RemoteNamespaceCondition[] {
   const required = withCondition(
@@ -30,15 +34,13 @@ function conditionsOf(
     selected
       ? condition("OffloadingRequired", true, "ClusterSelected", "the cluster is selected by the cluster selector")
       : kept !== undefined
-        ? condition("OffloadingRequired", false, "VolumesWouldBeLost", kept)
-        : left !== undefined
-          ? condition("OffloadingRequired", false, "PodsLeaving", left)
-          : condition("OffloadingRequired", false, "ClusterNotSelected", "no virtual node of the cluster is selected"),
+        ? condition("OffloadingRequired", false, kept.reason, kept.message)
+        : condition("OffloadingRequired", false, "ClusterNotSelected", "no virtual node of the cluster is selected"),
   );
   if (!selected && phase === undefined) return required;
   const ready = withCondition(
     before.filter(({ type }) => type === "Ready"),
-    selected || (kept ?? left) !== undefined ? readyCondition(phase) : readyCondition("Terminating"),
+    selected || kept !== undefined ? readyCondition(phase) : readyCondition("Terminating"),
   );
   return [...required, ...ready];
 }

@@ -25,7 +25,8 @@ export function drainCondition({ remaining, blocked }: DrainProgress, deadline: 
   return { ...condition, reason, message: `${waiting}${held}; ${until}` };
 }
 
-function listed(pods: string[]): string {
+/** The first of them by name, and how many more there are. */
+export function listed(pods: string[]): string {
   const more = pods.length - NAMED_PODS;
   return pods.slice(0, NAMED_PODS).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -41,10 +41,25 @@ export async function removePods(client: KubeClient, nodeName: string, mode: Dra
   const way = { evict, delete: end, abandon }[mode];
   const { items } = await client.list(PodResource, { fieldSelector: `spec.nodeName=${nodeName}` });
   const leaving = items.filter((pod) => !isBoundToNode(pod) && !isLeftToOthers(pod, mode));
-  const results = await Promise.all(leaving.map((pod) => way(client, pod)));
-  const names = (wanted: EvictionResult[]): string[] =>
-    leaving.filter((_, index) => wanted.includes(results[index] ?? "gone")).map(nameOf);
-  return { remaining: names(["leaving", "blocked"]), blocked: names(["blocked"]) };
+  const { remaining, blocked } = await askAll(leaving, (pod) => way(client, pod));
+  return { remaining: remaining.map(nameOf), blocked: blocked.map(nameOf) };
+}
+
+/** Asks pods to leave by disruption budgets, all at once, and tells which are still there and which of them are held. */
+export function evictAll(client: KubeClient, pods: readonly Pod[]): Promise<Remaining> {
+  return askAll(pods, (pod) => evict(client, pod));
+}
+
+interface Remaining {
+  remaining: Pod[];
+  blocked: Pod[];
+}
+
+async function askAll(pods: readonly Pod[], way: (pod: Pod) => Promise<EvictionResult>): Promise<Remaining> {
+  const results = await Promise.all(pods.map(way));
+  const having = (...wanted: EvictionResult[]): Pod[] =>
+    pods.filter((_, index) => wanted.includes(results[index] ?? "gone"));
+  return { remaining: having("leaving", "blocked"), blocked: having("blocked") };
 }
 
 /** `blocked`: by disruption budgets, for now. */
