@@ -15,7 +15,17 @@ import {
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { installCrds } from "../support/install-crds.js";
-import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, startHarness, type Harness } from "./harness.js";
+import {
+  LOCAL_NAMESPACE,
+  NODE,
+  REMOTE_NAMESPACE,
+  TENANT,
+  startHarness,
+  type Harness,
+  appears,
+  local,
+  remote,
+} from "./harness.js";
 
 const SECONDS = 10_000;
 /** What has failed is tried again each ten seconds, and told after five. */
@@ -64,19 +74,6 @@ describe("reflection of custom resources", function () {
   let consumer: KubeClient;
   let provider: KubeClient;
 
-  const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
-  const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });
-  const appears = <T extends KubeObject>(
-    client: KubeClient,
-    type: ResourceType<T>,
-    id: { name: string; namespace?: string },
-    condition: (object: T) => boolean = () => true,
-    limitMs = SECONDS,
-  ): Promise<T> =>
-    until(`${type.kind} ${id.name}`, limitMs, async () => {
-      const object = await client.get(type, id);
-      return object && condition(object) ? object : undefined;
-    });
   const vanishes = (name: string): Promise<true> =>
     until(`Widget ${name} to vanish`, SECONDS, async () =>
       (await provider.get(WidgetResource, remote(name))) ? undefined : true,

@@ -19,10 +19,13 @@ import {
   SecretResource,
   ServiceAccountResource,
   createLogger,
+  type KubeObject,
   type Logger,
+  type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { parseVirtualNodeArguments } from "../../../agent/virtual-node/arguments.js";
 import { runVirtualNodeOf } from "../../../agent/virtual-node/main.js";
+import { until } from "../../clusters/support/wait.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
 import { freePorts } from "../support/programs.js";
 
@@ -44,6 +47,30 @@ export interface Harness {
   stopVirtualNode(name?: string): Promise<void>;
   map(phase: "Accepted" | "Terminating" | "CreationLoopBackOff"): Promise<void>;
   stop(): Promise<void>;
+}
+
+const APPEARS_MS = 10_000;
+
+export const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
+export const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });
+
+/** The object, once it is there and as wanted. */
+export function appears<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  id: { name: string; namespace?: string },
+  condition: (object: T) => boolean = () => true,
+  limitMs = APPEARS_MS,
+): Promise<T> {
+  return until(
+    `${type.kind} ${id.name}`,
+    limitMs,
+    async () => {
+      const object = await client.get(type, id);
+      return object && condition(object) ? object : undefined;
+    },
+    25,
+  );
 }
 
 export interface LogLine {

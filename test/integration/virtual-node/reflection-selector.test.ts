@@ -8,12 +8,11 @@ import {
   SecretResource,
   ServiceResource,
   type KubeClient,
-  type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
-import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, startHarness, type Harness } from "./harness.js";
+import { LOCAL_NAMESPACE, NODE, startHarness, type Harness, appears, local, remote } from "./harness.js";
 
 const SECONDS = 10_000;
 const SOLVER = "acme.cert-manager.io/http01-solver";
@@ -24,18 +23,6 @@ describe("reflection of what selectors choose", function () {
   let consumer: KubeClient;
   let provider: KubeClient;
 
-  const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
-  const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });
-  const appears = <T extends KubeObject>(
-    client: KubeClient,
-    type: ResourceType<T>,
-    id: { name: string; namespace?: string },
-    condition: (object: T) => boolean = () => true,
-  ): Promise<T> =>
-    until(`${type.kind} ${id.name}`, SECONDS, async () => {
-      const object = await client.get(type, id);
-      return object && condition(object) ? object : undefined;
-    });
   const vanishes = (type: ResourceType, name: string): Promise<true> =>
     until(`${type.kind} ${name} to vanish`, SECONDS, async () =>
       (await provider.get(type, remote(name))) ? undefined : true,

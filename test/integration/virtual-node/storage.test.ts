@@ -12,7 +12,7 @@ import {
 } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
-import { LOCAL_NAMESPACE, NODE, REMOTE_NAMESPACE, TENANT, startHarness, type Harness } from "./harness.js";
+import { LOCAL_NAMESPACE, NODE, TENANT, startHarness, type Harness, local, remote } from "./harness.js";
 
 const SECONDS = 10_000;
 const SELECTED_NODE = "volume.kubernetes.io/selected-node";
@@ -26,8 +26,6 @@ describe("claims with their data at the provider", function () {
   let consumer: KubeClient;
   let provider: KubeClient;
 
-  const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
-  const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });
   const claimWhere = (
     client: KubeClient,
     id: { name: string; namespace: string },

@@ -48,6 +48,9 @@ import {
   quietLogger,
   startHarness,
   type Harness,
+  appears,
+  local,
+  remote,
 } from "./harness.js";
 
 const SECONDS = 10_000;
@@ -67,23 +70,6 @@ describe("virtual node between two API servers", function () {
   let consumer: KubeClient;
   let provider: KubeClient;
 
-  const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
-  const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });
-  const appears = <T extends KubeObject>(
-    client: KubeClient,
-    type: ResourceType<T>,
-    id: { name: string; namespace?: string },
-    condition: (object: T) => boolean = () => true,
-  ): Promise<T> =>
-    until(
-      `${type.kind} ${id.name}`,
-      SECONDS,
-      async () => {
-        const object = await client.get(type, id);
-        return object && condition(object) ? object : undefined;
-      },
-      25,
-    );
   const vanishes = (client: KubeClient, type: ResourceType, id: { name: string; namespace?: string }): Promise<true> =>
     until(
       `${type.kind} ${id.name} to vanish`,
