@@ -27,4 +27,5 @@ export * from "./peer-configuration.js";
 export * from "./pod-reasons.js";
 export * from "./quantity.js";
 export * from "./resource-list.js";
+export * from "./server-endpoint.js";
 export type { LocalReference, ObjectReference, Quantities, StandardCondition } from "./schema.js";

@@ -1,7 +1,10 @@
 import dgram from "node:dgram";
 import { performance } from "node:perf_hooks";
+import type { ServerEndpoint } from "../api/index.js";
 import { CONNECTION_CHECK_PORT } from "./constants.js";
+import { endpointMessage, parseEndpointMessage } from "./endpoint-message.js";
 import { parsePingMessage, pingMessage, pongMessage } from "./ping-message.js";
+import { sameJson } from "../runtime/index.js";
 import { PingRhythm, type PingRhythmOptions } from "./ping-rhythm.js";
 
 export interface ConnectionCheckOptions extends PingRhythmOptions {
@@ -12,6 +15,8 @@ export interface ConnectionCheckOptions extends PingRhythmOptions {
   onResult: (result: ConnectionResult) => void;
   /** Called with each ping while the peer has not answered for longer than silenceMs. */
   onSilence?: { afterMs: number; call: () => void };
+  /** Told where the peer, a server, says that it is reached; often the same. */
+  onEndpoint?: (endpoint: ServerEndpoint) => void;
   port?: number;
 }
 
@@ -20,6 +25,9 @@ export interface ConnectionResult {
   /** Milliseconds of the round trip; 0 when not connected. */
   latency: number;
 }
+
+/** A datagram may be lost, and a client may have been made anew: how often it is told again where its server is. */
+const TELL_AGAIN_MS = 30_000;
 
 /**
  * Asks the peer whether it is there, and answers when it asks (network specification, §7). Each side judges for itself; pings from
@@ -34,6 +42,9 @@ export class ConnectionCheck {
   /** When the latest ping that was answered was sent, by the monotonic clock: the other one may be set back. */
   private lastSentAt = 0;
   private readonly rhythm: PingRhythm;
+  private ownEndpoint?: ServerEndpoint;
+  /** When the peer was told of it last, by the monotonic clock. */
+  private toldAt = -Infinity;
 
   constructor(private readonly options: ConnectionCheckOptions) {
     this.rhythm = new PingRhythm(options);
@@ -66,6 +77,13 @@ export class ConnectionCheck {
     clearTimeout(this.timer);
   }
 
+  /** Tells the peer, a client, from now on where this server is reached: whenever it answers and has not been told lately. */
+  announce(endpoint: ServerEndpoint | undefined): void {
+    if (sameJson(endpoint, this.ownEndpoint)) return;
+    this.ownEndpoint = endpoint;
+    this.toldAt = -Infinity;
+  }
+
   /** Pings right now, as the tunnel has just been set up anew: answers to earlier pings tell nothing of it. */
   pingAnew(): void {
     this.sent.clear();
@@ -77,7 +95,7 @@ export class ConnectionCheck {
     if (!this.isRunning) return;
     clearTimeout(this.timer);
     const now = performance.now();
-    if (this.rhythm.ask(now)) this.options.onResult({ connected: false, latency: 0 });
+    if (this.rhythm.ask(now)) this.lose();
     const timeStamp = new Date().toISOString();
     this.sent.set(timeStamp, now);
     this.forgetOld(now);
@@ -99,7 +117,7 @@ export class ConnectionCheck {
 
   private receive(datagram: Buffer, source: dgram.RemoteInfo): void {
     const message = parsePingMessage(datagram);
-    if (!message) return;
+    if (!message) return this.hearEndpoint(datagram, source);
     // Whose cluster is asked for does not matter: there is one peer, and it is the one asking.
     if (message.msgType === "PING")
       this.socket.send(pongMessage(message), source.port, source.address, () => undefined);
@@ -113,6 +131,27 @@ export class ConnectionCheck {
     const now = performance.now();
     this.rhythm.hear(now);
     this.options.onResult({ connected: true, latency: now - sentAt });
+    this.tellEndpoint(now);
+  }
+
+  private lose(): void {
+    this.toldAt = -Infinity;
+    this.options.onResult({ connected: false, latency: 0 });
+  }
+
+  private tellEndpoint(now: number): void {
+    if (!this.ownEndpoint || now - this.toldAt < TELL_AGAIN_MS) return;
+    this.toldAt = now;
+    const { remoteClusterID, peerAddress, port = CONNECTION_CHECK_PORT } = this.options;
+    this.socket.send(endpointMessage(remoteClusterID, this.ownEndpoint), port, peerAddress, () => undefined);
+  }
+
+  /** Only the peer's own gateway has that address. */
+  private hearEndpoint(datagram: Buffer, source: dgram.RemoteInfo): void {
+    const { onEndpoint, peerAddress } = this.options;
+    if (!onEndpoint || source.address !== peerAddress) return;
+    const endpoint = parseEndpointMessage(datagram);
+    if (endpoint) onEndpoint(endpoint);
   }
 
   private forgetOld(now: number): void {

@@ -18,6 +18,7 @@ import { ConnectionReporter } from "./connection-reporter.js";
 import { FROM_TUNNEL } from "./constants.js";
 import { explainNobody } from "./diagnosis.js";
 import { EndpointChooser } from "./endpoint-chooser.js";
+import { EndpointRecord } from "./endpoint-record.js";
 import { applyKernelSettings } from "./kernel-settings.js";
 import { privateKeyOf } from "./key-source.js";
 import { Leadership } from "./leadership/leadership.js";
@@ -67,7 +68,9 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     pathsLoop.notice();
   });
   const tunnel = tunnelState(args);
-  const endpoints = args.mode === "client" ? new EndpointChooser(args.endpointAddresses, args.endpointPort) : undefined;
+  const given = { addresses: args.endpointAddresses, port: args.endpointPort };
+  const endpoints = args.mode === "client" ? new EndpointChooser(given) : undefined;
+  const record = args.mode === "client" ? new EndpointRecord(client, sources, given, logger) : undefined;
   const table = new NftablesTable(run);
   const peer = new PeerKeeper(run, args, endpoints, logger);
   const reporter = new ConnectionReporter(
@@ -78,7 +81,17 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     logger,
     () => (endpoints ? endpoints.endpoint : `:${args.listenPort}`),
   );
-  const watch = new TunnelWatch({ run, args, tunnel, table, endpoints, peer, reporter, logger });
+  const watch = new TunnelWatch({
+    run,
+    args,
+    tunnel,
+    table,
+    endpoints,
+    peer,
+    reporter,
+    onEndpoint: (endpoint) => record?.keep(endpoint),
+    logger,
+  });
   const leadership = args.leaderElection ? new Leadership(client, args, logger, () => onLeadership()) : undefined;
   const hostRules = new HostRules({
     client,
@@ -153,6 +166,8 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     return {
       keys: [sources.keySecret?.data, sources.publicKey?.spec.publicKey],
       hasConnection: sources.connection !== undefined,
+      announced: record?.announced,
+      ownEndpoint: sources.ownEndpoint,
     };
   }
 
@@ -160,6 +175,8 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     const privateKey = await privateKeyOf(sources.keySecret, args.keysFolder);
     const serves = leadership === undefined || leadership.isLeader;
     const before = peer.configuredAt;
+    if (await endpoints?.learn(record?.announced)) logger.info({ ...record?.announced }, "where the server says it is");
+    watch.announce(sources.ownEndpoint);
     const publicKey = sources.publicKey?.spec.publicKey;
     const isReachable = await peer.apply(privateKey, serves ? publicKey : undefined).finally(() => {
       if (peer.configuredAt !== before) watch.ask();
@@ -193,8 +210,9 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   }
 
   async function resolveNames(chooser: EndpointChooser): Promise<void> {
-    while (!ended.signal.aborted && (chooser.hasNames || chooser.endpoint === undefined)) {
+    while (!ended.signal.aborted) {
       await delay(chooser.intervalMs, ended.signal);
+      if (!chooser.hasNames) continue;
       const before = chooser.endpoint;
       await chooser.refresh();
       if (chooser.endpoint !== before) tunnelLoop.trigger();

@@ -7,7 +7,8 @@ export interface PingMessage {
   timeStamp: string;
 }
 
-const MAX_BYTES = 1024;
+/** As much as Liqo reads of a datagram; it passes over what it does not know. */
+export const MAX_MESSAGE_BYTES = 1024;
 
 export function pingMessage(clusterID: string, timeStamp: string): Buffer {
   return Buffer.from(JSON.stringify({ clusterID, msgType: "PING", timeStamp } satisfies PingMessage));
@@ -15,7 +16,7 @@ export function pingMessage(clusterID: string, timeStamp: string): Buffer {
 
 /** The message, or undefined for anything else that somebody may send. */
 export function parsePingMessage(datagram: Buffer): PingMessage | undefined {
-  if (datagram.length > MAX_BYTES) return undefined;
+  if (datagram.length > MAX_MESSAGE_BYTES) return undefined;
   try {
     const { clusterID, msgType, timeStamp } = JSON.parse(datagram.toString("utf8")) as Record<string, unknown>;
     if (typeof clusterID !== "string" || typeof timeStamp !== "string") return undefined;

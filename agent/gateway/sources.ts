@@ -2,6 +2,7 @@ import type { Node, Pod, PodStatus, Secret } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ConnectionResource,
+  GatewayServerResource,
   GeneveTunnelResource,
   IPResource,
   InternalFabricResource,
@@ -14,9 +15,12 @@ import {
   isIPv4,
   lentPart,
   peerConfiguration,
+  serverEndpointOf,
   type Configuration,
   type Connection,
+  type GatewayServer,
   type PublicKey,
+  type ServerEndpoint,
 } from "../api/index.js";
 import {
   Informer,
@@ -51,6 +55,7 @@ export class GatewaySources {
   private readonly nodes;
   private readonly ips;
   private readonly keySecrets?: Informer<Secret>;
+  private readonly servers?: Informer<GatewayServer>;
   private pods?: Informer<Pod>;
   private ownAddresses: readonly string[] = [];
   /** Found out once: neither the gateway's pod nor its node ever gets other addresses. */
@@ -94,6 +99,10 @@ export class GatewaySources {
       const fieldSelector = `metadata.name=${keySecret}`;
       this.keySecrets = new Informer(client, SecretResource, { namespace, fieldSelector, logger });
     }
+    if (args.mode === "server") {
+      const fieldSelector = `metadata.name=${name}`;
+      this.servers = new Informer(client, GatewayServerResource, { namespace, fieldSelector, logger });
+    }
   }
 
   /** @param ownAddresses those of the gateway's pod, by which the nodes' pod ranges are judged */
@@ -103,6 +112,8 @@ export class GatewaySources {
     for (const informer of all) informer.onEvent(this.onChange).start();
     // The mounted file serves until this one is there.
     this.keySecrets?.onEvent(this.onChange).start();
+    // Nothing waits for it: clients are told when it is known.
+    this.servers?.onEvent(this.onChange).start();
     await Promise.all(all.map((informer) => informer.waitForSync()));
     this.judgePodRanges();
     await this.sampleOthers();
@@ -113,7 +124,7 @@ export class GatewaySources {
 
   async stop(): Promise<void> {
     const always = this.always.map((informer) => informer.stop());
-    await Promise.all([...always, this.keySecrets?.stop(), this.pods?.stop()]);
+    await Promise.all([...always, this.keySecrets?.stop(), this.servers?.stop(), this.pods?.stop()]);
   }
 
   objects(): GatewayObjects {
@@ -141,6 +152,11 @@ export class GatewaySources {
   /** The gateway's own keys. */
   get keySecret(): Secret | undefined {
     return this.keySecrets?.list()[0];
+  }
+
+  /** Servers: where clients reach this gateway. */
+  get ownEndpoint(): ServerEndpoint | undefined {
+    return serverEndpointOf(this.servers?.list()[0]?.status?.endpoint);
   }
 
   get connection(): Connection | undefined {

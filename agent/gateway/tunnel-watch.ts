@@ -1,4 +1,5 @@
 import type { NftablesTable, Run } from "../net/index.js";
+import type { ServerEndpoint } from "../api/index.js";
 import { messageOf, type Logger } from "../runtime/index.js";
 import type { GatewayArguments } from "./arguments.js";
 import { ConnectionCheck, type ConnectionResult } from "./connection-check.js";
@@ -20,6 +21,8 @@ export interface TunnelWatchOptions {
   endpoints?: EndpointChooser;
   peer: PeerKeeper;
   reporter: ConnectionReporter;
+  /** Clients: told where the server says that it is reached. */
+  onEndpoint?: (endpoint: ServerEndpoint) => void;
   logger: Logger;
 }
 
@@ -52,6 +55,7 @@ export class TunnelWatch {
       lossThreshold: args.pingLossThreshold,
       ...(endpoints ? { connectedIntervalMs: Math.min(args.pingIntervalMs, CLIENT_INTERVAL_MS) } : {}),
       onResult: (result) => this.take(result),
+      onEndpoint: options.onEndpoint,
       onSilence: { afterMs: endpoints ? SILENCE_MS : PUZZLED_MS, call: () => this.whenSilent() },
     });
     this.path = new PathWatch({
@@ -71,6 +75,11 @@ export class TunnelWatch {
 
   start(): void {
     this.check.start();
+  }
+
+  /** Servers: tells the peer where this gateway is reached. */
+  announce(endpoint: ServerEndpoint | undefined): void {
+    this.check.announce(endpoint);
   }
 
   /** Asks right now, as the tunnel has been set up differently. */

@@ -4,6 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
 import {
+  Annotations,
   ConfigurationResource,
   ConnectionResource,
   FirewallConfigurationResource,
@@ -104,7 +105,7 @@ describe("the gateways of a link", function () {
     if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
   });
 
-  it("tell how the tunnel is made, and that full-size packets pass", async () => {
+  it("tell how the tunnel is made, that full-size packets pass, and each other where the server is", async () => {
     await stack.up();
     for (const lab of [consumer, provider]) {
       const { status } = await connection(lab, isProbed);
@@ -112,6 +113,13 @@ describe("the gateways of a link", function () {
       expect(status?.implementation).to.be.oneOf(["kernel", "userspace"]);
       expect(status?.latency?.value).to.match(/^\d+(ms|μs)$/);
     }
+    const { status: server } = await theServer(provider);
+    expect(server?.endpoint?.addresses).to.have.length(provider.cluster.nodes.length);
+    await connection(consumer, ({ metadata }) =>
+      Boolean(
+        metadata.annotations?.[Annotations.serverEndpoint]?.includes(JSON.stringify(server?.endpoint?.addresses)),
+      ),
+    );
     const { items } = await consumer.client.list(ConfigurationResource);
     const range = items[0]?.status?.remote?.cidr?.pod?.[0] ?? "";
     const pod = await provider.client.get(PodResource, { name: "web", namespace: "default" });

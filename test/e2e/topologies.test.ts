@@ -6,6 +6,7 @@ import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod, Service } from "kubernetes-types/core/v1";
 import {
   ConnectionResource,
+  GatewayClientResource,
   GatewayServerResource,
   IPResource,
   Labels,
@@ -346,16 +347,21 @@ describe("topologies, CNIs and Service implementations", function () {
       });
     });
 
-    it("follows a load balancer to another address, by a refresh and an update", async () => {
+    it("follows a load balancer to another address by itself; a refresh and an update write it down", async () => {
       await inNode(a, ["ip", "address", "delete", `${beside(a, 245)}/32`, "dev", "eth0"]);
       await lendGatewayAddress(a, 246);
-      // What a refresh goes by.
-      const told = { timeoutMs: 20_000, what: "the server's new address in its status" };
-      await waitFor(a.client, GatewayServerResource, told, ([server]) =>
-        server?.status?.endpoint?.addresses?.includes(beside(a, 246)),
+      const followed = { timeoutMs: 30_000, what: "the hub's gateway to find the server at its new address" };
+      await waitFor(hub.client, ConnectionResource, followed, (connections) =>
+        connections.some(
+          ({ status }) => status?.value === "Connected" && status.endpoint?.startsWith(`${beside(a, 246)}:`),
+        ),
       );
+      await expectFirstLeafAt(beside(a, 246));
+      const client = async () => (await hub.client.list(GatewayClientResource)).items[0]?.spec.endpoint?.addresses;
+      expect(await client()).to.deep.equal([beside(a, 245)]);
       await stack?.refresh();
       await stack?.up();
+      expect(await client()).to.deep.equal([beside(a, 246)]);
       await expectFirstLeafAt(beside(a, 246));
     });
 

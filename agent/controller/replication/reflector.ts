@@ -1,4 +1,4 @@
-import { Finalizers, Labels, type VirtualNode } from "../../api/index.js";
+import { Finalizers, Labels, type Connection, type GatewayClient, type VirtualNode } from "../../api/index.js";
 import {
   Controller,
   Informer,
@@ -15,6 +15,7 @@ import {
 import { copySelector, type ReplicationRoute } from "./copy.js";
 import type { ReplicatedKind, ReplicatedObject } from "./kinds.js";
 import { replicateItem, type ReplicationPair } from "./replication-item.js";
+import { ServerEndpointFollower } from "./server-endpoint-follower.js";
 
 export interface ReflectorOptions {
   route: ReplicationRoute;
@@ -24,6 +25,8 @@ export interface ReflectorOptions {
   /** Shared informers of this cluster, by kind. */
   local: ReadonlyMap<ReplicatedKind, Informer<ReplicatedObject>>;
   virtualNodes: Informer<VirtualNode>;
+  connections: Informer<Connection>;
+  gatewayClients: Informer<GatewayClient>;
   events: EventRecorder;
   logger: Logger;
   isPeerDead(): boolean;
@@ -42,6 +45,7 @@ export class Reflector {
   private readonly remoteClient: KubeClient;
   private readonly pairs: ReplicationPair[];
   private readonly controller: Controller;
+  private readonly serverEndpoint: ServerEndpointFollower;
 
   constructor(private readonly options: ReflectorOptions) {
     const { route, logger } = options;
@@ -54,6 +58,7 @@ export class Reflector {
       logger,
       reconcile: (key) => this.pass(key),
     });
+    this.serverEndpoint = new ServerEndpointFollower({ ...options, remoteClient: this.remoteClient });
   }
 
   get remoteClusterID(): string {
@@ -71,16 +76,23 @@ export class Reflector {
       remote.start();
     }
     this.controller.start();
+    this.serverEndpoint.start();
     this.enqueueAll();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.controller.stop(), ...this.pairs.map(({ remote }) => remote.stop())]);
+    const informers = this.pairs.map(({ remote }) => remote.stop());
+    await Promise.all([this.controller.stop(), this.serverEndpoint.stop(), ...informers]);
     this.remoteClient.close();
   }
 
   enqueue(type: ReplicatedKind, name: string): void {
     this.controller.enqueue(`${type.plural}/${name}`);
+  }
+
+  /** A Connection or GatewayClient in the peering's namespace has changed. */
+  noticeLink(): void {
+    this.serverEndpoint.lookAgain();
   }
 
   /** Looks at everything again at once, whatever waits to be retried. */

@@ -1,12 +1,16 @@
 import type { Secret } from "kubernetes-types/core/v1";
 import {
   Annotations,
+  ConnectionResource,
   DataKeys,
   Finalizers,
   ForeignClusterResource,
+  GatewayClientResource,
   Labels,
   VirtualNodeResource,
+  type Connection,
   type ForeignCluster,
+  type GatewayClient,
   type VirtualNode,
 } from "../../api/index.js";
 import {
@@ -41,7 +45,7 @@ const SAY_AGAIN_MS = 10_000;
 const WORKERS = 256;
 
 /**
- * Consumer. Watches ControlPlane kubeconfig Secrets, ForeignClusters, VirtualNodes and the replicated kinds; runs one reflector per provider while such a
+ * Consumer. Watches ControlPlane kubeconfig Secrets, ForeignClusters, VirtualNodes, Connections, GatewayClients and the replicated kinds; runs one reflector per provider while such a
  * Secret exists, and holds the Secret by a finalizer until nothing replicated is left (control plane specification, §9).
  */
 export class ReplicationManager implements Startable {
@@ -49,6 +53,8 @@ export class ReplicationManager implements Startable {
   private readonly secrets: Informer<Secret>;
   private readonly foreignClusters: Informer<ForeignCluster>;
   private readonly virtualNodes: Informer<VirtualNode>;
+  private readonly connections: Informer<Connection>;
+  private readonly gatewayClients: Informer<GatewayClient>;
   private readonly local: ReadonlyMap<ReplicatedKind, Informer<ReplicatedObject>>;
   private readonly reflectors = new Map<string, RunningReflector>();
   private readonly controller: Controller;
@@ -58,6 +64,8 @@ export class ReplicationManager implements Startable {
     this.secrets = informers.for(SecretResource, { labelSelector: Labels.identityType });
     this.foreignClusters = informers.for(ForeignClusterResource);
     this.virtualNodes = informers.for(VirtualNodeResource);
+    this.connections = informers.for(ConnectionResource);
+    this.gatewayClients = informers.for(GatewayClientResource);
     this.local = new Map(REPLICATED_KINDS.map((type) => [type, informers.for(type)]));
     this.controller = new Controller({
       name: this.name,
@@ -71,6 +79,8 @@ export class ReplicationManager implements Startable {
     this.virtualNodes.onEvent(({ type, object }) => {
       if (type === "deleted") this.dispatchOwners(object);
     });
+    this.connections.onEvent(({ object }) => this.noticeLink(object));
+    this.gatewayClients.onEvent(({ object }) => this.noticeLink(object));
     this.foreignClusters.onEvent((event) => {
       if (event.type !== "deleted")
         this.onForeignCluster(event.object, event.type === "updated" ? event.old : undefined);
@@ -158,6 +168,8 @@ export class ReplicationManager implements Startable {
         localClient: client,
         local: this.local,
         virtualNodes: this.virtualNodes,
+        connections: this.connections,
+        gatewayClients: this.gatewayClients,
         events: this.events,
         logger: logger.child({ cluster: remoteClusterID }),
         onConnectionLost: () => peerSignals(this.context).reportTrouble(remoteClusterID),
@@ -232,6 +244,11 @@ export class ReplicationManager implements Startable {
     for (const { reflector, secretKey } of this.reflectors.values()) {
       if (secretKey.startsWith(`${metadata.namespace}/`)) reflector.enqueue(type, metadata.name ?? "");
     }
+  }
+
+  private noticeLink({ metadata }: Connection | GatewayClient): void {
+    for (const { reflector, secretKey } of this.reflectors.values())
+      if (secretKey.startsWith(`${metadata.namespace}/`)) reflector.noticeLink();
   }
 
   /** A slice may have waited for the virtual node's end. */

@@ -177,6 +177,18 @@ export const REPLICATION_RULES: ReasonedRule[] = [
     resources: ["virtualnodes"],
     verbs: [...READ, "delete"],
   },
+  {
+    why: "Where a provider's gateway server is reached now is told to the gateway that is its client, by an annotation.",
+    apiGroups: [NETWORKING],
+    resources: ["connections"],
+    verbs: [...READ, "patch"],
+  },
+  {
+    why: "Where the client was told to look for the server.",
+    apiGroups: [NETWORKING],
+    resources: ["gatewayclients"],
+    verbs: READ,
+  },
   { why: "Whether a peer is gone for good.", apiGroups: [CORE], resources: ["foreignclusters"], verbs: READ },
   {
     why: "Telling people what happened, on the objects they look at.",
@@ -253,6 +265,12 @@ export const REMOTE_CONTROLPLANE_RULES: ReasonedRule[] = [
     apiGroups: [OFFLOADING],
     resources: ["namespacemaps/status"],
     verbs: ["get"],
+  },
+  {
+    why: "Where the gateway server that stands for the consumer is reached, so that its client follows it.",
+    apiGroups: [NETWORKING],
+    resources: ["gatewayservers"],
+    verbs: READ,
   },
 ];
 

@@ -128,6 +128,12 @@ export const NETWORK_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: ["patch"],
   },
   {
+    why: "Granted to gateways that are clients: where their server is reached, noted on their own Connection.",
+    apiGroups: [NETWORKING.group],
+    resources: ["connections"],
+    verbs: ["patch"],
+  },
+  {
     why: "The one role for what is not in its namespace.",
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["clusterroles"],

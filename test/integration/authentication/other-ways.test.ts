@@ -5,12 +5,16 @@ import { expect } from "chai";
 import { parse, stringify } from "yaml";
 import {
   Annotations,
+  ConnectionResource,
   DataKeys,
   ForeignClusterResource,
+  GatewayClientResource,
+  GatewayServerResource,
   Labels,
   Names,
   ResourceSliceResource,
   TenantResource,
+  announcedEndpoint,
   controlPlaneIdentityName,
   kubeconfigSecretName,
   tenantNamespaceName,
@@ -22,6 +26,7 @@ import {
   ServiceAccountResource,
   findCondition,
   objectPath,
+  sameJson,
 } from "../../../agent/runtime/index.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
@@ -71,6 +76,51 @@ describe("peerings of other kinds", function () {
     await waitForRole(a, b, "Consumer");
     await unpeer(b, a);
     await waitUntilGone(a.client, ForeignClusterResource, { name: b.id });
+  });
+
+  it("tells the client gateway where the provider's server is reached now", async () => {
+    await authenticate(a, b);
+    const onConsumer = { name: "gw-b", namespace: tenantNamespaceName(b.id) };
+    const onProvider = { name: "a", namespace: tenantNamespaceName(a.id) };
+    const server = GatewayServerResource.build({
+      metadata: { ...onProvider, labels: { [Labels.remoteClusterID]: a.id } },
+      spec: { endpoint: { port: 51_840, serviceType: "NodePort" } },
+    });
+    await b.client.apply(GatewayServerResource, server, MANAGER);
+    const move = (addresses: string[]) =>
+      b.client.mergePatch(
+        GatewayServerResource,
+        onProvider,
+        { status: { endpoint: { addresses, port: 30_742, protocol: "UDP" } } },
+        { subresource: "status" },
+      );
+    await move(["192.0.2.1"]);
+    const connection = ConnectionResource.build({
+      metadata: { ...onConsumer, labels: { [Labels.remoteClusterID]: b.id } },
+      spec: { type: "Client", gatewayRef: { name: b.id, namespace: onConsumer.namespace } },
+    });
+    await a.client.apply(ConnectionResource, connection, MANAGER);
+    const given = { addresses: ["192.0.2.1"], port: 30_742 };
+    const client = GatewayClientResource.build({
+      metadata: { ...onConsumer, name: b.id, labels: { [Labels.remoteClusterID]: b.id } },
+      spec: { endpoint: given },
+    });
+    await a.client.apply(GatewayClientResource, client, MANAGER);
+    const told = (addresses: string[]) =>
+      waitForObject(a.client, ConnectionResource, onConsumer, `the announcement of ${addresses.join()}`, (object) =>
+        sameJson(announcedEndpoint(object.metadata.annotations, given), { addresses, port: 30_742 }),
+      );
+    await told(["192.0.2.1"]);
+    await move(["192.0.2.7", "192.0.2.8"]);
+    await told(["192.0.2.7", "192.0.2.8"]);
+    // A server without an address has not said that it is elsewhere.
+    await move([]);
+    await move(["192.0.2.9"]);
+    await told(["192.0.2.9"]);
+    await a.client.delete(ConnectionResource, onConsumer);
+    await a.client.delete(GatewayClientResource, { ...onConsumer, name: b.id });
+    await b.client.delete(GatewayServerResource, onProvider);
+    await unpeer(a, b);
   });
 
   /** The credentials that a provider's owner may hand out where certificates are not signed for clients, as on managed clusters. */

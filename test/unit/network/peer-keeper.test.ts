@@ -28,7 +28,7 @@ describe("a client's session with the server", () => {
       return Promise.resolve([device, line].filter(Boolean).join("\n"));
     };
     const args = parseGatewayArguments([...COMMON, ...ENDPOINT], { NODE_NAME: "n1" });
-    const chooser = new EndpointChooser(args.endpointAddresses, args.endpointPort);
+    const chooser = new EndpointChooser({ addresses: args.endpointAddresses, port: args.endpointPort });
     await chooser.refresh();
     keeper = new PeerKeeper(run, args, chooser, pino({ level: "silent" }));
     expect(await keeper.apply("KEY", "PEER")).to.equal(true);

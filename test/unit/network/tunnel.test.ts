@@ -7,6 +7,7 @@ import { freePorts } from "../../integration/support/programs.js";
 import type { Node, Pod, Service } from "kubernetes-types/core/v1";
 import { ConnectionCheck, type ConnectionResult } from "../../../agent/gateway/connection-check.js";
 import { EndpointChooser } from "../../../agent/gateway/endpoint-chooser.js";
+import { endpointMessage, parseEndpointMessage } from "../../../agent/gateway/endpoint-message.js";
 import { formatLatency, parsePingMessage, pingMessage, pongMessage } from "../../../agent/gateway/ping-message.js";
 import { parseDump, wireguardChanges } from "../../../agent/gateway/wireguard.js";
 import { gatewayEndpoint } from "../../../agent/controller/network/gateways/endpoint.js";
@@ -143,10 +144,63 @@ describe("the answer to a connection check", () => {
   });
 });
 
+describe("what a server says of where it is", () => {
+  const endpoint = { addresses: ["192.0.2.1", "server.example"], port: 30_742 };
+  const nodes = Array.from({ length: 200 }, (_, index) => `192.0.2.${index}`);
+
+  it("is a message that the check for pings passes over, as Liqo does, and the other way round", () => {
+    const message = endpointMessage("b", endpoint);
+    expect(parseEndpointMessage(message)).to.deep.equal(endpoint);
+    expect(parsePingMessage(message)).to.equal(undefined);
+    expect(parseEndpointMessage(pingMessage("b", "2025-05-01T10:20:30Z"))).to.equal(undefined);
+    for (const text of [
+      "",
+      "null",
+      "[]",
+      "{",
+      '{"msgType":"ENDPOINT"}',
+      '{"msgType":"ENDPOINT","addresses":1,"port":1}',
+    ])
+      expect(parseEndpointMessage(Buffer.from(text)), text).to.equal(undefined);
+  });
+
+  it("is never more than Liqo reads, whose first addresses it keeps", () => {
+    const message = endpointMessage("b", { addresses: nodes, port: 30_742 });
+    expect(message.length).to.be.at.most(1024);
+    const { addresses = [] } = parseEndpointMessage(message) ?? {};
+    expect(addresses.length).to.be.greaterThan(40);
+    expect(addresses).to.deep.equal(nodes.slice(0, addresses.length));
+  });
+
+  it("reaches the peer once it answers, and again when it changes", async () => {
+    const [port] = await freePorts(1);
+    const options = { remoteClusterID: "b", peerAddress: "127.0.0.1", intervalMs: 100, lossThreshold: 30, port };
+    const heard: object[] = [];
+    const check = new ConnectionCheck({
+      ...options,
+      onResult: () => undefined,
+      onEndpoint: (said) => void heard.push(said),
+    });
+    await check.listen();
+    try {
+      check.announce(endpoint);
+      check.start();
+      await until("the endpoint", 10_000, () => Promise.resolve(heard.length > 0 || undefined));
+      check.announce({ ...endpoint, port: 30_743 });
+      await until("the other endpoint", 10_000, () => Promise.resolve(heard.length > 1 || undefined));
+      expect(heard).to.deep.equal([endpoint, { ...endpoint, port: 30_743 }]);
+    } finally {
+      check.close();
+    }
+  });
+});
+
 describe("a client's choice of the server's address", () => {
   it("keeps to one as long as it is among the answers", async () => {
     let answers = ["192.0.2.1", "192.0.2.2"];
-    const chooser = new EndpointChooser(["server.example", "198.51.100.1"], 51840, () => Promise.resolve(answers));
+    const chooser = new EndpointChooser({ addresses: ["server.example", "198.51.100.1"], port: 51840 }, () =>
+      Promise.resolve(answers),
+    );
     await chooser.refresh();
     expect(chooser.endpoint).to.equal("192.0.2.1:51840");
     answers = ["192.0.2.2", "192.0.2.1"];
@@ -157,6 +211,38 @@ describe("a client's choice of the server's address", () => {
     expect(chooser.endpoint).to.equal("192.0.2.2:51840");
     chooser.next();
     expect(chooser.endpoint).to.equal("198.51.100.1:51840");
+  });
+
+  it("goes where the server says that it is once the address it was given does not answer, and before others it was given", async () => {
+    const chooser = new EndpointChooser({ addresses: ["192.0.2.1", "192.0.2.2"], port: 51840 });
+    await chooser.refresh();
+    expect(await chooser.learn({ addresses: ["198.51.100.1", "192.0.2.1"], port: 30742 })).to.equal(true);
+    const tried = [chooser.endpoint];
+    for (let attempt = 0; attempt < 4; attempt++) {
+      chooser.next();
+      tried.push(chooser.endpoint);
+    }
+    expect(tried).to.deep.equal([
+      "192.0.2.1:51840",
+      "198.51.100.1:30742",
+      "192.0.2.1:30742",
+      "192.0.2.2:51840",
+      "192.0.2.1:51840",
+    ]);
+  });
+
+  it("moves on with a server that says that it has moved again, and keeps to what it was given where nothing is said", async () => {
+    const chooser = new EndpointChooser({ addresses: ["192.0.2.1"], port: 51840 });
+    await chooser.refresh();
+    expect(await chooser.learn(undefined)).to.equal(false);
+    await chooser.learn({ addresses: ["198.51.100.1"], port: 51840 });
+    chooser.next();
+    expect(await chooser.learn({ addresses: ["198.51.100.1"], port: 51840 })).to.equal(false);
+    expect(chooser.endpoint).to.equal("198.51.100.1:51840");
+    await chooser.learn({ addresses: ["198.51.100.2"], port: 51840 });
+    expect(chooser.endpoint).to.equal("198.51.100.2:51840");
+    await chooser.learn(undefined);
+    expect(chooser.endpoint).to.equal("192.0.2.1:51840");
   });
 });
 

@@ -2,7 +2,14 @@ import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Secret, Service, ServiceAccount } from "kubernetes-types/core/v1";
 import type { ObjectMeta } from "kubernetes-types/meta/v1";
 import type { ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "kubernetes-types/rbac/v1";
-import { LabelValues, Labels, Names, gatewayClusterRoleBindingName, gatewayResourceName } from "../../../api/index.js";
+import {
+  LabelValues,
+  Labels,
+  NETWORKING,
+  Names,
+  gatewayClusterRoleBindingName,
+  gatewayResourceName,
+} from "../../../api/index.js";
 import { nonBlockingOwnerReference } from "../../../runtime/index.js";
 import { leaseName } from "../../../gateway/leadership/lease-name.js";
 import { keySecretLabels, newKeyPair } from "./key-secret.js";
@@ -39,12 +46,13 @@ export class WorkloadManifests<G extends Gateway, W extends Workload> {
     };
   }
 
-  /** What this gateway alone may do in its namespace: see its own keys; and where it has several replicas, choose the one that serves. */
+  /** What this gateway alone may do in its namespace: see its own keys; tell, or note, where the server is; and where it has several replicas, choose the one that serves. */
   role(secretName: string): Role {
     return {
       metadata: { ...this.owned, name: gatewayResourceName(this.name) },
       rules: [
         { apiGroups: [""], resources: ["secrets"], resourceNames: [secretName], verbs: ["get", "list", "watch"] },
+        this.endpointRule(),
         ...((this.deployment().spec?.replicas ?? 1) > 1 ? this.leadershipRules() : []),
       ],
     };
@@ -59,8 +67,25 @@ export class WorkloadManifests<G extends Gateway, W extends Workload> {
     };
   }
 
+  /** Servers tell their client where they are reached, and clients note it on their Connection. */
+  private endpointRule(): PolicyRule {
+    const group = { apiGroups: [NETWORKING.group] };
+    return this.mode === "server"
+      ? { ...group, resources: ["gatewayservers"], resourceNames: [this.name], verbs: ["get", "list", "watch"] }
+      : {
+          ...group,
+          resources: ["connections"],
+          resourceNames: [gatewayResourceName(this.name)],
+          verbs: ["patch"],
+        };
+  }
+
+  private get mode(): "server" | "client" {
+    return "service" in this.workload.spec ? "server" : "client";
+  }
+
   private leadershipRules(): PolicyRule[] {
-    const mode = "service" in this.workload.spec ? "server" : "client";
+    const { mode } = this;
     const lease = leaseName({ name: this.name, namespace: this.namespace, mode });
     const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
     return [
