@@ -3,6 +3,7 @@ export * from "./backoff.js";
 export * from "./conditions.js";
 export * from "./controller.js";
 export * from "./core-resources.js";
+export * from "./discover-kind.js";
 export * from "./change-log.js";
 export * from "./event-recorder.js";
 export * from "./holder-lease.js";

@@ -64,6 +64,19 @@ export const objectNameOrNone = textThat((value) => value === "" || isDnsSubdoma
 export const QUALIFIED_NAME =
   'at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit, optionally after a DNS name and "/"';
 
+/** The group and version of a kind of objects: "networking.liqo.io/v1beta1", "v1". */
+export const apiVersion = textThat((value) => {
+  const parts = value.split("/");
+  const version = parts.at(-1) ?? "";
+  return parts.length <= 2 && isDnsLabel(version) && (parts.length === 1 || isDnsSubdomain(parts[0] ?? ""));
+}, 'not an API version: a group and a version, as "networking.liqo.io/v1beta1"');
+
+/** A kind of objects: "WgGatewayServerTemplate". */
+export const kind = textThat(
+  (value) => /^[A-Za-z][-A-Za-z0-9]{0,62}$/.test(value),
+  'not a kind: at most 63 letters, digits and "-", beginning with a letter',
+);
+
 /** A name of resources, taints and load balancer classes: "cpu", "example.com/gpu". */
 export const qualifiedName = textThat(isLabelKey, `not a name: ${QUALIFIED_NAME}`);
 

@@ -114,7 +114,7 @@ namespace Pulumi.Liqo
         public Output<Pulumi.Liqo.GatewayServerLocation> GatewayServerLocation { get; private set; } = null!;
 
         /// <summary>
-        /// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        /// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         /// </summary>
         [Output("keyRotationTrigger")]
         public Output<string?> KeyRotationTrigger { get; private set; } = null!;
@@ -243,7 +243,7 @@ namespace Pulumi.Liqo
         public Input<Pulumi.Liqo.GatewayServerLocation>? GatewayServerLocation { get; set; }
 
         /// <summary>
-        /// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        /// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         /// </summary>
         [Input("keyRotationTrigger")]
         public Input<string>? KeyRotationTrigger { get; set; }

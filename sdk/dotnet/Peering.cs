@@ -218,7 +218,7 @@ namespace Pulumi.Liqo
         public Input<bool>? InBand { get; set; }
 
         /// <summary>
-        /// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        /// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         /// </summary>
         [Input("keyRotationTrigger")]
         public Input<string>? KeyRotationTrigger { get; set; }

@@ -103,7 +103,7 @@ export class NetworkLink extends pulumi.CustomResource {
      */
     declare public readonly gatewayServerLocation: pulumi.Output<enums.GatewayServerLocation>;
     /**
-     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
      */
     declare public readonly keyRotationTrigger: pulumi.Output<string | undefined>;
     /**
@@ -218,7 +218,7 @@ export interface NetworkLinkArgs {
      */
     gatewayServerLocation?: pulumi.Input<enums.GatewayServerLocation>;
     /**
-     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
      */
     keyRotationTrigger?: pulumi.Input<string>;
     /**

@@ -205,7 +205,7 @@ export interface PeeringArgs {
      */
     inBand?: pulumi.Input<boolean>;
     /**
-     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
      */
     keyRotationTrigger?: pulumi.Input<string>;
     /**

@@ -11,6 +11,7 @@ import {
   configurationManifest,
   gatewayClientManifest,
   gatewayServerManifest,
+  givenAddresses,
   publicKeyManifest,
   type Endpoint,
 } from "../../resources/network-link/manifests.js";
@@ -82,7 +83,7 @@ function endpointOf(
   { endpoint }: LinkInputs,
 ): Endpoint | undefined {
   const known = server.gateway.endpoint;
-  const addresses = endpoint?.addresses ?? (client.address ? [client.address] : known?.addresses);
+  const addresses = endpoint?.addresses ?? givenAddresses(client) ?? known?.addresses;
   if (!addresses) return undefined;
   const port = endpoint?.port ?? known?.port ?? wanted.nodePort ?? wanted.port;
   return { addresses, port, protocol: "UDP" };

@@ -88,7 +88,7 @@ const link = networkLinkInputs.omit(LINK_ONLY_IN_PULUMI).extend({
     .optional()
     .meta({
       description:
-        "Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.",
+        "Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.",
       typeName: "ExpectedEndpoint",
     }),
 });

@@ -283,22 +283,24 @@ async function exchangeKeys(
   { server, client }: { server: OrientedEnd; client: OrientedEnd },
   servers: ReturnType<typeof applyServer>,
   clients: ReturnType<typeof applyClient>,
-  { shareKeys, rotate }: KeyOptions,
+  options: LinkOptions & KeyOptions,
 ): Promise<Partial<Record<string, string>>> {
-  if (!shareKeys) return {};
-  const keyOf = rotate ? rotateKeys : waitForPublicKey;
+  if (!options.shareKeys) return {};
+  // Keys that the program names are its own to change.
+  const ofServer = options.rotate && !options.server.secretRef ? rotateKeys : waitForPublicKey;
+  const ofClient = options.rotate && !options.client.secretRef ? rotateKeys : waitForPublicKey;
   const toClient = async (): Promise<string> => {
-    const key = await keyOf(progress, server.end, "server", await servers);
+    const key = await ofServer(progress, server.end, "server", await servers);
     await applyPublicKey(progress, client.end, "client", await clients, key, client.present.publicKey?.metadata.name);
     return key;
   };
   const toServer = async (): Promise<string> => {
-    const key = await keyOf(progress, client.end, "client", await clients);
+    const key = await ofClient(progress, client.end, "client", await clients);
     await applyPublicKey(progress, server.end, "server", await servers, key, server.present.publicKey?.metadata.name);
     return key;
   };
-  const [ofServer, ofClient] = await Promise.all([toClient(), toServer()]);
-  return { [server.end.side]: ofServer, [client.end.side]: ofClient };
+  const [serverKey, clientKey] = await Promise.all([toClient(), toServer()]);
+  return { [server.end.side]: serverKey, [client.end.side]: clientKey };
 }
 
 function describeRanges({ pod, external }: Ranges): string {

@@ -14,6 +14,7 @@ import { newKeyPair } from "../../../agent/controller/network/gateways/key-secre
 import { ACCEPTED } from "../../../agent/controller/network/gateways/refusal.js";
 import {
   DeploymentResource,
+  discoverKind,
   findCondition,
   isForbidden,
   ownerReference,
@@ -25,8 +26,15 @@ import { ifVisible, waitFor, type Progress, type Verdict } from "../../waits/ind
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
 import { explainGateway } from "./explain.js";
-import { gatewayClientManifest, gatewayServerManifest, publicKeyManifest, type Endpoint } from "./manifests.js";
+import {
+  gatewayClientManifest,
+  gatewayServerManifest,
+  publicKeyManifest,
+  templateReference,
+  type Endpoint,
+} from "./manifests.js";
 import type { LinkOptions } from "./options.js";
+import { TEMPLATE_API_VERSION, TEMPLATE_KINDS } from "./schema.js";
 
 /** A gateway of either kind. */
 export type Gateway = GatewayServer | GatewayClient;
@@ -40,22 +48,33 @@ const SERVER_DECIDED = [
   ["spec", "serviceAnnotations"],
 ];
 
+const TEMPLATES: Record<GatewayKind, ResourceType> = {
+  server: WgGatewayServerTemplateResource,
+  client: WgGatewayClientTemplateResource,
+};
+
 const RESOURCES = { server: GatewayServerResource, client: GatewayClientResource };
 
-/** Throws unless the template exists. */
+/** @throws Error naming the property, unless the template exists or is of a kind that only the agent may see */
 export async function checkTemplate(
   progress: Progress,
   end: LinkEnd,
   kind: GatewayKind,
   options: LinkOptions,
 ): Promise<void> {
-  const { templateName: name, templateNamespace: namespace = end.agentNamespace } = options[kind];
-  const type: ResourceType = kind === "server" ? WgGatewayServerTemplateResource : WgGatewayClientTemplateResource;
-  if (await end.client.get(type, { name, namespace }, progress.signal)) return;
+  const { apiVersion, kind: templateKind, name, namespace } = templateReference(end, kind, options[kind]);
   const property = kind === "server" ? "gatewayServer" : "gatewayClient";
-  throw new Error(
-    `${property}.templateName: there is no ${type.kind} ${namespace}/${name} in cluster ${end.client.cluster} (the ${end.side})`,
-  );
+  const where = `in cluster ${end.client.cluster} (the ${end.side})`;
+  const isUsual = apiVersion === TEMPLATE_API_VERSION && templateKind === TEMPLATE_KINDS[kind];
+  const type = isUsual ? TEMPLATES[kind] : await discoverKind(end.client, apiVersion, templateKind, progress.signal);
+  if (!type) throw new Error(`${property}.templateKind: there is no kind ${templateKind} of ${apiVersion} ${where}`);
+  try {
+    if (await end.client.get(type, { name, namespace }, progress.signal)) return;
+  } catch (error) {
+    if (isForbidden(error) && !isUsual) return;
+    throw error;
+  }
+  throw new Error(`${property}.templateName: there is no ${templateKind} ${namespace}/${name} ${where}`);
 }
 
 export function applyServer(
@@ -230,6 +249,9 @@ function waitForKeys(progress: Progress, end: LinkEnd, kind: GatewayKind, gatewa
     written: gateway,
     what: `the keys of the gateway ${kind} ${end.namespace}/${name}`,
     judge: ([current]) => {
+      // Until the agent has taken the spec up, the status may tell of other keys.
+      const taken = judgeAccepted(current, gateway.metadata.generation ?? 0);
+      if (!("done" in taken)) return taken;
       const { secretRef, publicKey } = current?.status ?? {};
       return secretRef?.name
         ? { done: { name: secretRef.name, namespace: secretRef.namespace ?? end.namespace, publicKey } }

@@ -22,6 +22,8 @@ import { linkOptions } from "./options.js";
 import { judgeRanges } from "./ranges.js";
 import {
   DEFAULT_MTU,
+  TEMPLATE_API_VERSION,
+  TEMPLATE_KINDS,
   gatewayClient as gatewayClientShape,
   gatewayServer as gatewayServerShape,
   type NetworkLinkInputs,
@@ -206,7 +208,6 @@ function importedGateways(server: OrientedEnd, client: OrientedEnd): Partial<Net
   const verdict = judgeEndpoint(found);
   const actual = "done" in verdict ? verdict.done : undefined;
   const { endpoint: known, clientTemplateRef } = client.present.client?.spec ?? {};
-  const address = known?.addresses?.[0];
   const gatewayServer = {
     type: endpoint?.serviceType,
     port: endpoint?.port,
@@ -214,12 +215,14 @@ function importedGateways(server: OrientedEnd, client: OrientedEnd): Partial<Net
     loadBalancerIP: endpoint?.loadBalancerIP,
     serviceLabels,
     serviceAnnotations,
-    ...importedTemplate(serverTemplateRef, defaults.templateName, server.end),
+    secretRef: importedSecret(found),
+    ...importedTemplate(serverTemplateRef, "server", defaults.templateName, server.end),
   };
   const gatewayClient = {
-    ...(address && actual && !actual.addresses.includes(address) ? { address } : {}),
+    ...importedAddresses(known?.addresses, actual?.addresses),
     ...(known?.port && actual && actual.port !== known.port ? { port: known.port } : {}),
-    ...importedTemplate(clientTemplateRef, clientDefaults.templateName, client.end),
+    ...defined({ secretRef: importedSecret(client.present.client) }),
+    ...importedTemplate(clientTemplateRef, "client", clientDefaults.templateName, client.end),
   };
   return {
     ...(found ? { gatewayServer: gatewayServerShape.parse(defined(gatewayServer)) } : {}),
@@ -227,17 +230,38 @@ function importedGateways(server: OrientedEnd, client: OrientedEnd): Partial<Net
   };
 }
 
+/** Where the client looks for the server, where the server itself does not tell the like. */
+function importedAddresses(
+  known: readonly string[] = [],
+  actual: readonly string[] | undefined,
+): { address?: string; addresses?: string[] } {
+  const addresses = known.filter((address) => address !== "");
+  if (!actual || addresses.every((address) => actual.includes(address))) return {};
+  return addresses.length === 1 ? { address: addresses[0] } : { addresses };
+}
+
+/** The keys that a gateway's spec names. */
+function importedSecret(
+  gateway: { spec: { secretRef?: { name?: string } } } | undefined,
+): { name: string } | undefined {
+  const name = gateway?.spec.secretRef?.name;
+  return name ? { name } : undefined;
+}
+
 /** A template, where it is not the usual one. */
 function importedTemplate(
-  reference: { name?: string; namespace?: string } | undefined,
+  reference: { apiVersion?: string; kind?: string; name?: string; namespace?: string } = {},
+  end: "server" | "client",
   usual: string,
   { agentNamespace }: LinkEnd,
-): { templateName?: string; templateNamespace?: string } {
-  const { name, namespace } = reference ?? {};
-  return {
-    ...(name && name !== usual ? { templateName: name } : {}),
-    ...(namespace && namespace !== agentNamespace ? { templateNamespace: namespace } : {}),
-  };
+): Partial<NonNullable<NetworkLinkInputs["gatewayClient"]>> {
+  const unless = (value: string | undefined, usually: string) => (value && value !== usually ? value : undefined);
+  return defined({
+    templateName: unless(reference.name, usual),
+    templateNamespace: unless(reference.namespace, agentNamespace),
+    templateKind: unless(reference.kind, TEMPLATE_KINDS[end]),
+    templateApiVersion: unless(reference.apiVersion, TEMPLATE_API_VERSION),
+  });
 }
 
 function sorted({ pod, external }: Ranges): Ranges {

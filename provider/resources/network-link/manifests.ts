@@ -4,7 +4,6 @@ import {
   GatewayClientResource,
   GatewayServerResource,
   Labels,
-  NETWORKING,
   PublicKeyResource,
   type Configuration,
   type GatewayClient,
@@ -13,6 +12,7 @@ import {
 } from "../../../agent/api/index.js";
 import type { LinkEnd } from "./ends.js";
 import type { LinkOptions } from "./options.js";
+import { TEMPLATE_API_VERSION, TEMPLATE_KINDS } from "./schema.js";
 
 /** A cluster's ranges as it knows them itself. */
 export interface Ranges {
@@ -42,19 +42,14 @@ export function configurationManifest(
 }
 
 export function gatewayServerManifest(end: End, { mtu, server }: LinkOptions, name = end.remoteId): GatewayServer {
-  const { type: serviceType, port, nodePort, loadBalancerIP, serviceLabels, serviceAnnotations } = server;
+  const { type: serviceType, port, nodePort, loadBalancerIP, serviceLabels, serviceAnnotations, secretRef } = server;
   return GatewayServerResource.build({
     metadata: { name, namespace: end.namespace, labels: remoteLabels(end) },
     spec: {
       mtu,
       endpoint: { port, serviceType, ...defined({ nodePort, loadBalancerIP }) },
-      ...defined({ serviceLabels, serviceAnnotations }),
-      serverTemplateRef: {
-        apiVersion: `${NETWORKING.group}/${NETWORKING.version}`,
-        kind: "WgGatewayServerTemplate",
-        name: server.templateName,
-        namespace: server.templateNamespace ?? end.agentNamespace,
-      },
+      ...defined({ serviceLabels, serviceAnnotations, secretRef }),
+      serverTemplateRef: templateReference(end, "server", server),
     },
   });
 }
@@ -70,22 +65,41 @@ export function gatewayClientManifest(
     spec: {
       mtu,
       endpoint: clientEndpoint(client, server),
-      clientTemplateRef: {
-        apiVersion: `${NETWORKING.group}/${NETWORKING.version}`,
-        kind: "WgGatewayClientTemplate",
-        name: client.templateName,
-        namespace: client.templateNamespace ?? end.agentNamespace,
-      },
+      ...defined({ secretRef: client.secretRef }),
+      clientTemplateRef: templateReference(end, "client", client),
     },
   });
 }
 
+/** What makes a gateway, as the gateway names it. */
+export function templateReference(
+  { agentNamespace }: Pick<LinkEnd, "agentNamespace">,
+  end: "server" | "client",
+  options: LinkOptions["server" | "client"],
+): { apiVersion: string; kind: string; name: string; namespace: string } {
+  return {
+    apiVersion: options.templateApiVersion ?? TEMPLATE_API_VERSION,
+    kind: options.templateKind ?? TEMPLATE_KINDS[end],
+    name: options.templateName,
+    namespace: options.templateNamespace ?? agentNamespace,
+  };
+}
+
 /** The server's endpoint, unless a NAT in between shows it elsewhere. */
 export function clientEndpoint(
-  { address, port }: LinkOptions["client"],
+  client: LinkOptions["client"],
   server: Endpoint,
 ): { addresses: string[]; port: number; protocol: "TCP" | "UDP" } {
-  return { addresses: address ? [address] : server.addresses, port: port ?? server.port, protocol: "UDP" };
+  return {
+    addresses: givenAddresses(client) ?? server.addresses,
+    port: client.port ?? server.port,
+    protocol: "UDP",
+  };
+}
+
+/** Where the program says that the client finds the server; undefined where it leaves that to the server. */
+export function givenAddresses({ address, addresses }: LinkOptions["client"]): string[] | undefined {
+  return addresses ?? (address ? [address] : undefined);
 }
 
 /** The remote gateway's key, which goes when its owner, the own gateway, goes. */

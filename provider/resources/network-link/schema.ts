@@ -1,10 +1,13 @@
 import { z } from "zod";
+import { WgGatewayClientTemplateResource, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
 import {
   annotationMap,
+  apiVersion,
   clusterField,
   dnsLabel,
   host,
   ipAddress,
+  kind,
   labelMap,
   objectMetadata,
   objectName,
@@ -19,17 +22,42 @@ export const DEFAULT_MTU = 1340;
 const MTU_MIN = 1280;
 const MTU_MAX = 9000;
 
+/** The kinds of templates that the agent brings. */
+export const TEMPLATE_API_VERSION = WgGatewayServerTemplateResource.apiVersion;
+export const TEMPLATE_KINDS = {
+  server: WgGatewayServerTemplateResource.kind,
+  client: WgGatewayClientTemplateResource.kind,
+} as const;
+
 const location = z.enum(["Provider", "Consumer"]);
 const serviceType = z.enum(["LoadBalancer", "NodePort", "ClusterIP"]);
 
-const template = (kind: "server" | "client") => ({
+const template = (end: "server" | "client") => ({
   templateName: objectName
-    .default(`wireguard-${kind}`)
-    .meta({ description: `The template of the gateway ${kind}. Default: wireguard-${kind}.` }),
+    .default(`wireguard-${end}`)
+    .meta({ description: `The template of the gateway ${end}. Default: wireguard-${end}.` }),
   templateNamespace: dnsLabel
     .optional()
     .meta({ description: "The template's namespace. Default: the one the agent is installed in." }),
+  templateKind: kind.optional().meta({
+    description:
+      "The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. " +
+      `Default: ${TEMPLATE_KINDS[end]}.`,
+  }),
+  templateApiVersion: apiVersion
+    .optional()
+    .meta({ description: `The API group and version of that kind. Default: ${TEMPLATE_API_VERSION}.` }),
 });
+
+const secretRef = z
+  .object({ name: objectName.meta({ description: "The Secret's name." }) })
+  .optional()
+  .meta({
+    description:
+      "A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger " +
+      "makes no others, but takes up those that you have put there. Default: the agent makes keys.",
+    typeName: "SecretReference",
+  });
 
 export const gatewayServer = z.object({
   type: serviceType.default("LoadBalancer").meta({
@@ -54,6 +82,7 @@ export const gatewayServer = z.object({
   serviceAnnotations: annotationMap
     .optional()
     .meta({ description: "Annotations for the Service, such as those that a cloud's load balancer is set up by." }),
+  secretRef,
   ...template("server"),
 });
 
@@ -62,7 +91,12 @@ export const gatewayClient = z.object({
     description:
       "Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.",
   }),
+  addresses: z.array(host).min(1).optional().meta({
+    description:
+      "The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.",
+  }),
   port: port.optional().meta({ description: "The port at that address. Default: the server's own." }),
+  secretRef,
   ...template("client"),
 });
 
@@ -88,7 +122,7 @@ export const linkProperties = {
     .meta({ description: `The tunnel's largest packet, in bytes, the same at both ends. Default: ${DEFAULT_MTU}.` }),
   keyRotationTrigger: z.string().optional().meta({
     description:
-      "Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.",
+      "Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.",
   }),
 };
 

@@ -18,11 +18,41 @@ namespace Pulumi.Liqo.Inputs
         [Input("address")]
         public string? Address { get; set; }
 
+        [Input("addresses")]
+        private List<string>? _addresses;
+
+        /// <summary>
+        /// The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+        /// </summary>
+        public List<string> Addresses
+        {
+            get => _addresses ?? (_addresses = new List<string>());
+            set => _addresses = value;
+        }
+
         /// <summary>
         /// The port at that address. Default: the server's own.
         /// </summary>
         [Input("port")]
         public int? Port { get; set; }
+
+        /// <summary>
+        /// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        /// </summary>
+        [Input("secretRef")]
+        public Inputs.SecretReference? SecretRef { get; set; }
+
+        /// <summary>
+        /// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        /// </summary>
+        [Input("templateApiVersion")]
+        public string? TemplateApiVersion { get; set; }
+
+        /// <summary>
+        /// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+        /// </summary>
+        [Input("templateKind")]
+        public string? TemplateKind { get; set; }
 
         /// <summary>
         /// The template of the gateway client. Default: wireguard-client.

@@ -30,6 +30,12 @@ namespace Pulumi.Liqo.Inputs
         [Input("port")]
         public int? Port { get; set; }
 
+        /// <summary>
+        /// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        /// </summary>
+        [Input("secretRef")]
+        public Inputs.SecretReference? SecretRef { get; set; }
+
         [Input("serviceAnnotations")]
         private Dictionary<string, string>? _serviceAnnotations;
 
@@ -53,6 +59,18 @@ namespace Pulumi.Liqo.Inputs
             get => _serviceLabels ?? (_serviceLabels = new Dictionary<string, string>());
             set => _serviceLabels = value;
         }
+
+        /// <summary>
+        /// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        /// </summary>
+        [Input("templateApiVersion")]
+        public string? TemplateApiVersion { get; set; }
+
+        /// <summary>
+        /// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+        /// </summary>
+        [Input("templateKind")]
+        public string? TemplateKind { get; set; }
 
         /// <summary>
         /// The template of the gateway server. Default: wireguard-server.

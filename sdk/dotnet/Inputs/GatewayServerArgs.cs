@@ -30,6 +30,12 @@ namespace Pulumi.Liqo.Inputs
         [Input("port")]
         public Input<int>? Port { get; set; }
 
+        /// <summary>
+        /// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        /// </summary>
+        [Input("secretRef")]
+        public Input<Inputs.SecretReferenceArgs>? SecretRef { get; set; }
+
         [Input("serviceAnnotations")]
         private InputMap<string>? _serviceAnnotations;
 
@@ -53,6 +59,18 @@ namespace Pulumi.Liqo.Inputs
             get => _serviceLabels ?? (_serviceLabels = new InputMap<string>());
             set => _serviceLabels = value;
         }
+
+        /// <summary>
+        /// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        /// </summary>
+        [Input("templateApiVersion")]
+        public Input<string>? TemplateApiVersion { get; set; }
+
+        /// <summary>
+        /// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+        /// </summary>
+        [Input("templateKind")]
+        public Input<string>? TemplateKind { get; set; }
 
         /// <summary>
         /// The template of the gateway server. Default: wireguard-server.

@@ -19,7 +19,7 @@ namespace Pulumi.Liqo.Inputs
         public bool? DisableSharingKeys { get; set; }
 
         /// <summary>
-        /// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+        /// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
         /// </summary>
         [Input("endpoint")]
         public Inputs.ExpectedEndpoint? Endpoint { get; set; }

@@ -18,9 +18,25 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly string? Address;
         /// <summary>
+        /// The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+        /// </summary>
+        public readonly ImmutableArray<string> Addresses;
+        /// <summary>
         /// The port at that address. Default: the server's own.
         /// </summary>
         public readonly int? Port;
+        /// <summary>
+        /// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        /// </summary>
+        public readonly Outputs.SecretReference? SecretRef;
+        /// <summary>
+        /// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        /// </summary>
+        public readonly string? TemplateApiVersion;
+        /// <summary>
+        /// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+        /// </summary>
+        public readonly string? TemplateKind;
         /// <summary>
         /// The template of the gateway client. Default: wireguard-client.
         /// </summary>
@@ -34,14 +50,26 @@ namespace Pulumi.Liqo.Outputs
         private GatewayClient(
             string? address,
 
+            ImmutableArray<string> addresses,
+
             int? port,
+
+            Outputs.SecretReference? secretRef,
+
+            string? templateApiVersion,
+
+            string? templateKind,
 
             string? templateName,
 
             string? templateNamespace)
         {
             Address = address;
+            Addresses = addresses;
             Port = port;
+            SecretRef = secretRef;
+            TemplateApiVersion = templateApiVersion;
+            TemplateKind = templateKind;
             TemplateName = templateName;
             TemplateNamespace = templateNamespace;
         }

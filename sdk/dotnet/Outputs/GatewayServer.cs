@@ -26,6 +26,10 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly int? Port;
         /// <summary>
+        /// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        /// </summary>
+        public readonly Outputs.SecretReference? SecretRef;
+        /// <summary>
         /// Annotations for the Service, such as those that a cloud's load balancer is set up by.
         /// </summary>
         public readonly ImmutableDictionary<string, string>? ServiceAnnotations;
@@ -33,6 +37,14 @@ namespace Pulumi.Liqo.Outputs
         /// Labels for the Service.
         /// </summary>
         public readonly ImmutableDictionary<string, string>? ServiceLabels;
+        /// <summary>
+        /// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        /// </summary>
+        public readonly string? TemplateApiVersion;
+        /// <summary>
+        /// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+        /// </summary>
+        public readonly string? TemplateKind;
         /// <summary>
         /// The template of the gateway server. Default: wireguard-server.
         /// </summary>
@@ -54,9 +66,15 @@ namespace Pulumi.Liqo.Outputs
 
             int? port,
 
+            Outputs.SecretReference? secretRef,
+
             ImmutableDictionary<string, string>? serviceAnnotations,
 
             ImmutableDictionary<string, string>? serviceLabels,
+
+            string? templateApiVersion,
+
+            string? templateKind,
 
             string? templateName,
 
@@ -67,8 +85,11 @@ namespace Pulumi.Liqo.Outputs
             LoadBalancerIP = loadBalancerIP;
             NodePort = nodePort;
             Port = port;
+            SecretRef = secretRef;
             ServiceAnnotations = serviceAnnotations;
             ServiceLabels = serviceLabels;
+            TemplateApiVersion = templateApiVersion;
+            TemplateKind = templateKind;
             TemplateName = templateName;
             TemplateNamespace = templateNamespace;
             Type = type;

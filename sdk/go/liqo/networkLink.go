@@ -75,7 +75,7 @@ type NetworkLink struct {
 	GatewayServer GatewayServerPtrOutput `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationOutput `pulumi:"gatewayServerLocation"`
-	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 	KeyRotationTrigger pulumi.StringPtrOutput `pulumi:"keyRotationTrigger"`
 	// The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
 	Mtu pulumi.IntOutput `pulumi:"mtu"`
@@ -163,7 +163,7 @@ type networkLinkArgs struct {
 	GatewayServer *GatewayServer `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation *GatewayServerLocation `pulumi:"gatewayServerLocation"`
-	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 	KeyRotationTrigger *string `pulumi:"keyRotationTrigger"`
 	// The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
 	Mtu *int `pulumi:"mtu"`
@@ -189,7 +189,7 @@ type NetworkLinkArgs struct {
 	GatewayServer GatewayServerPtrInput
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationPtrInput
-	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 	KeyRotationTrigger pulumi.StringPtrInput
 	// The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
 	Mtu pulumi.IntPtrInput
@@ -338,7 +338,7 @@ func (o NetworkLinkOutput) GatewayServerLocation() GatewayServerLocationOutput {
 	return o.ApplyT(func(v *NetworkLink) GatewayServerLocationOutput { return v.GatewayServerLocation }).(GatewayServerLocationOutput)
 }
 
-// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 func (o NetworkLinkOutput) KeyRotationTrigger() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *NetworkLink) pulumi.StringPtrOutput { return v.KeyRotationTrigger }).(pulumi.StringPtrOutput)
 }

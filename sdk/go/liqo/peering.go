@@ -152,7 +152,7 @@ type peeringArgs struct {
 	GatewayServerLocation *GatewayServerLocation `pulumi:"gatewayServerLocation"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand *bool `pulumi:"inBand"`
-	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 	KeyRotationTrigger *string `pulumi:"keyRotationTrigger"`
 	// How much memory to ask for, as a Kubernetes quantity.
 	Memory *string `pulumi:"memory"`
@@ -206,7 +206,7 @@ type PeeringArgs struct {
 	GatewayServerLocation GatewayServerLocationPtrInput
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand pulumi.BoolPtrInput
-	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 	KeyRotationTrigger pulumi.StringPtrInput
 	// How much memory to ask for, as a Kubernetes quantity.
 	Memory pulumi.StringPtrInput

@@ -2112,8 +2112,16 @@ func (o ExpectedEndpointPtrOutput) Port() pulumi.IntPtrOutput {
 type GatewayClient struct {
 	// Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
 	Address *string `pulumi:"address"`
+	// The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+	Addresses []string `pulumi:"addresses"`
 	// The port at that address. Default: the server's own.
 	Port *int `pulumi:"port"`
+	// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+	SecretRef *SecretReference `pulumi:"secretRef"`
+	// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+	TemplateApiVersion *string `pulumi:"templateApiVersion"`
+	// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+	TemplateKind *string `pulumi:"templateKind"`
 	// The template of the gateway client. Default: wireguard-client.
 	TemplateName *string `pulumi:"templateName"`
 	// The template's namespace. Default: the one the agent is installed in.
@@ -2147,8 +2155,16 @@ type GatewayClientInput interface {
 type GatewayClientArgs struct {
 	// Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
 	Address pulumi.StringPtrInput `pulumi:"address"`
+	// The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+	Addresses pulumi.StringArrayInput `pulumi:"addresses"`
 	// The port at that address. Default: the server's own.
 	Port pulumi.IntPtrInput `pulumi:"port"`
+	// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+	SecretRef SecretReferencePtrInput `pulumi:"secretRef"`
+	// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+	TemplateApiVersion pulumi.StringPtrInput `pulumi:"templateApiVersion"`
+	// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+	TemplateKind pulumi.StringPtrInput `pulumi:"templateKind"`
 	// The template of the gateway client. Default: wireguard-client.
 	TemplateName pulumi.StringPtrInput `pulumi:"templateName"`
 	// The template's namespace. Default: the one the agent is installed in.
@@ -2248,9 +2264,29 @@ func (o GatewayClientOutput) Address() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v GatewayClient) *string { return v.Address }).(pulumi.StringPtrOutput)
 }
 
+// The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+func (o GatewayClientOutput) Addresses() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v GatewayClient) []string { return v.Addresses }).(pulumi.StringArrayOutput)
+}
+
 // The port at that address. Default: the server's own.
 func (o GatewayClientOutput) Port() pulumi.IntPtrOutput {
 	return o.ApplyT(func(v GatewayClient) *int { return v.Port }).(pulumi.IntPtrOutput)
+}
+
+// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+func (o GatewayClientOutput) SecretRef() SecretReferencePtrOutput {
+	return o.ApplyT(func(v GatewayClient) *SecretReference { return v.SecretRef }).(SecretReferencePtrOutput)
+}
+
+// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+func (o GatewayClientOutput) TemplateApiVersion() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v GatewayClient) *string { return v.TemplateApiVersion }).(pulumi.StringPtrOutput)
+}
+
+// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+func (o GatewayClientOutput) TemplateKind() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v GatewayClient) *string { return v.TemplateKind }).(pulumi.StringPtrOutput)
 }
 
 // The template of the gateway client. Default: wireguard-client.
@@ -2297,6 +2333,16 @@ func (o GatewayClientPtrOutput) Address() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
+// The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+func (o GatewayClientPtrOutput) Addresses() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v *GatewayClient) []string {
+		if v == nil {
+			return nil
+		}
+		return v.Addresses
+	}).(pulumi.StringArrayOutput)
+}
+
 // The port at that address. Default: the server's own.
 func (o GatewayClientPtrOutput) Port() pulumi.IntPtrOutput {
 	return o.ApplyT(func(v *GatewayClient) *int {
@@ -2305,6 +2351,36 @@ func (o GatewayClientPtrOutput) Port() pulumi.IntPtrOutput {
 		}
 		return v.Port
 	}).(pulumi.IntPtrOutput)
+}
+
+// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+func (o GatewayClientPtrOutput) SecretRef() SecretReferencePtrOutput {
+	return o.ApplyT(func(v *GatewayClient) *SecretReference {
+		if v == nil {
+			return nil
+		}
+		return v.SecretRef
+	}).(SecretReferencePtrOutput)
+}
+
+// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+func (o GatewayClientPtrOutput) TemplateApiVersion() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *GatewayClient) *string {
+		if v == nil {
+			return nil
+		}
+		return v.TemplateApiVersion
+	}).(pulumi.StringPtrOutput)
+}
+
+// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+func (o GatewayClientPtrOutput) TemplateKind() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *GatewayClient) *string {
+		if v == nil {
+			return nil
+		}
+		return v.TemplateKind
+	}).(pulumi.StringPtrOutput)
 }
 
 // The template of the gateway client. Default: wireguard-client.
@@ -2587,10 +2663,16 @@ type GatewayServer struct {
 	NodePort *int `pulumi:"nodePort"`
 	// The Service's UDP port. Default: 51840.
 	Port *int `pulumi:"port"`
+	// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+	SecretRef *SecretReference `pulumi:"secretRef"`
 	// Annotations for the Service, such as those that a cloud's load balancer is set up by.
 	ServiceAnnotations map[string]string `pulumi:"serviceAnnotations"`
 	// Labels for the Service.
 	ServiceLabels map[string]string `pulumi:"serviceLabels"`
+	// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+	TemplateApiVersion *string `pulumi:"templateApiVersion"`
+	// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+	TemplateKind *string `pulumi:"templateKind"`
 	// The template of the gateway server. Default: wireguard-server.
 	TemplateName *string `pulumi:"templateName"`
 	// The template's namespace. Default: the one the agent is installed in.
@@ -2638,10 +2720,16 @@ type GatewayServerArgs struct {
 	NodePort pulumi.IntPtrInput `pulumi:"nodePort"`
 	// The Service's UDP port. Default: 51840.
 	Port pulumi.IntPtrInput `pulumi:"port"`
+	// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+	SecretRef SecretReferencePtrInput `pulumi:"secretRef"`
 	// Annotations for the Service, such as those that a cloud's load balancer is set up by.
 	ServiceAnnotations pulumi.StringMapInput `pulumi:"serviceAnnotations"`
 	// Labels for the Service.
 	ServiceLabels pulumi.StringMapInput `pulumi:"serviceLabels"`
+	// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+	TemplateApiVersion pulumi.StringPtrInput `pulumi:"templateApiVersion"`
+	// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+	TemplateKind pulumi.StringPtrInput `pulumi:"templateKind"`
 	// The template of the gateway server. Default: wireguard-server.
 	TemplateName pulumi.StringPtrInput `pulumi:"templateName"`
 	// The template's namespace. Default: the one the agent is installed in.
@@ -2759,6 +2847,11 @@ func (o GatewayServerOutput) Port() pulumi.IntPtrOutput {
 	return o.ApplyT(func(v GatewayServer) *int { return v.Port }).(pulumi.IntPtrOutput)
 }
 
+// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+func (o GatewayServerOutput) SecretRef() SecretReferencePtrOutput {
+	return o.ApplyT(func(v GatewayServer) *SecretReference { return v.SecretRef }).(SecretReferencePtrOutput)
+}
+
 // Annotations for the Service, such as those that a cloud's load balancer is set up by.
 func (o GatewayServerOutput) ServiceAnnotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v GatewayServer) map[string]string { return v.ServiceAnnotations }).(pulumi.StringMapOutput)
@@ -2767,6 +2860,16 @@ func (o GatewayServerOutput) ServiceAnnotations() pulumi.StringMapOutput {
 // Labels for the Service.
 func (o GatewayServerOutput) ServiceLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v GatewayServer) map[string]string { return v.ServiceLabels }).(pulumi.StringMapOutput)
+}
+
+// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+func (o GatewayServerOutput) TemplateApiVersion() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v GatewayServer) *string { return v.TemplateApiVersion }).(pulumi.StringPtrOutput)
+}
+
+// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+func (o GatewayServerOutput) TemplateKind() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v GatewayServer) *string { return v.TemplateKind }).(pulumi.StringPtrOutput)
 }
 
 // The template of the gateway server. Default: wireguard-server.
@@ -2838,6 +2941,16 @@ func (o GatewayServerPtrOutput) Port() pulumi.IntPtrOutput {
 	}).(pulumi.IntPtrOutput)
 }
 
+// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+func (o GatewayServerPtrOutput) SecretRef() SecretReferencePtrOutput {
+	return o.ApplyT(func(v *GatewayServer) *SecretReference {
+		if v == nil {
+			return nil
+		}
+		return v.SecretRef
+	}).(SecretReferencePtrOutput)
+}
+
 // Annotations for the Service, such as those that a cloud's load balancer is set up by.
 func (o GatewayServerPtrOutput) ServiceAnnotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *GatewayServer) map[string]string {
@@ -2856,6 +2969,26 @@ func (o GatewayServerPtrOutput) ServiceLabels() pulumi.StringMapOutput {
 		}
 		return v.ServiceLabels
 	}).(pulumi.StringMapOutput)
+}
+
+// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+func (o GatewayServerPtrOutput) TemplateApiVersion() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *GatewayServer) *string {
+		if v == nil {
+			return nil
+		}
+		return v.TemplateApiVersion
+	}).(pulumi.StringPtrOutput)
+}
+
+// The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+func (o GatewayServerPtrOutput) TemplateKind() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *GatewayServer) *string {
+		if v == nil {
+			return nil
+		}
+		return v.TemplateKind
+	}).(pulumi.StringPtrOutput)
 }
 
 // The template of the gateway server. Default: wireguard-server.
@@ -4031,7 +4164,7 @@ func (o NamespaceOffloadingManifestArrayOutput) Index(i pulumi.IntInput) Namespa
 type NetworkLinkManifests struct {
 	// Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
 	DisableSharingKeys *bool `pulumi:"disableSharingKeys"`
-	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
 	Endpoint *ExpectedEndpoint `pulumi:"endpoint"`
 	// The client end of the tunnel.
 	GatewayClient *GatewayClient `pulumi:"gatewayClient"`
@@ -4086,7 +4219,7 @@ type NetworkLinkManifestsInput interface {
 type NetworkLinkManifestsArgs struct {
 	// Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
 	DisableSharingKeys pulumi.BoolPtrInput `pulumi:"disableSharingKeys"`
-	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
 	Endpoint ExpectedEndpointPtrInput `pulumi:"endpoint"`
 	// The client end of the tunnel.
 	GatewayClient GatewayClientPtrInput `pulumi:"gatewayClient"`
@@ -4202,7 +4335,7 @@ func (o NetworkLinkManifestsOutput) DisableSharingKeys() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v NetworkLinkManifests) *bool { return v.DisableSharingKeys }).(pulumi.BoolPtrOutput)
 }
 
-// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
 func (o NetworkLinkManifestsOutput) Endpoint() ExpectedEndpointPtrOutput {
 	return o.ApplyT(func(v NetworkLinkManifests) *ExpectedEndpoint { return v.Endpoint }).(ExpectedEndpointPtrOutput)
 }
@@ -4271,7 +4404,7 @@ func (o NetworkLinkManifestsPtrOutput) DisableSharingKeys() pulumi.BoolPtrOutput
 	}).(pulumi.BoolPtrOutput)
 }
 
-// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
 func (o NetworkLinkManifestsPtrOutput) Endpoint() ExpectedEndpointPtrOutput {
 	return o.ApplyT(func(v *NetworkLinkManifests) *ExpectedEndpoint {
 		if v == nil {
@@ -6317,6 +6450,143 @@ func (o ReverseDirectionPtrOutput) Resources() pulumi.StringMapOutput {
 	}).(pulumi.StringMapOutput)
 }
 
+type SecretReference struct {
+	// The Secret's name.
+	Name string `pulumi:"name"`
+}
+
+// SecretReferenceInput is an input type that accepts SecretReferenceArgs and SecretReferenceOutput values.
+// You can construct a concrete instance of `SecretReferenceInput` via:
+//
+//	SecretReferenceArgs{...}
+type SecretReferenceInput interface {
+	pulumi.Input
+
+	ToSecretReferenceOutput() SecretReferenceOutput
+	ToSecretReferenceOutputWithContext(context.Context) SecretReferenceOutput
+}
+
+type SecretReferenceArgs struct {
+	// The Secret's name.
+	Name pulumi.StringInput `pulumi:"name"`
+}
+
+func (SecretReferenceArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*SecretReference)(nil)).Elem()
+}
+
+func (i SecretReferenceArgs) ToSecretReferenceOutput() SecretReferenceOutput {
+	return i.ToSecretReferenceOutputWithContext(context.Background())
+}
+
+func (i SecretReferenceArgs) ToSecretReferenceOutputWithContext(ctx context.Context) SecretReferenceOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(SecretReferenceOutput)
+}
+
+func (i SecretReferenceArgs) ToSecretReferencePtrOutput() SecretReferencePtrOutput {
+	return i.ToSecretReferencePtrOutputWithContext(context.Background())
+}
+
+func (i SecretReferenceArgs) ToSecretReferencePtrOutputWithContext(ctx context.Context) SecretReferencePtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(SecretReferenceOutput).ToSecretReferencePtrOutputWithContext(ctx)
+}
+
+// SecretReferencePtrInput is an input type that accepts SecretReferenceArgs, SecretReferencePtr and SecretReferencePtrOutput values.
+// You can construct a concrete instance of `SecretReferencePtrInput` via:
+//
+//	        SecretReferenceArgs{...}
+//
+//	or:
+//
+//	        nil
+type SecretReferencePtrInput interface {
+	pulumi.Input
+
+	ToSecretReferencePtrOutput() SecretReferencePtrOutput
+	ToSecretReferencePtrOutputWithContext(context.Context) SecretReferencePtrOutput
+}
+
+type secretReferencePtrType SecretReferenceArgs
+
+func SecretReferencePtr(v *SecretReferenceArgs) SecretReferencePtrInput {
+	return (*secretReferencePtrType)(v)
+}
+
+func (*secretReferencePtrType) ElementType() reflect.Type {
+	return reflect.TypeOf((**SecretReference)(nil)).Elem()
+}
+
+func (i *secretReferencePtrType) ToSecretReferencePtrOutput() SecretReferencePtrOutput {
+	return i.ToSecretReferencePtrOutputWithContext(context.Background())
+}
+
+func (i *secretReferencePtrType) ToSecretReferencePtrOutputWithContext(ctx context.Context) SecretReferencePtrOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(SecretReferencePtrOutput)
+}
+
+type SecretReferenceOutput struct{ *pulumi.OutputState }
+
+func (SecretReferenceOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*SecretReference)(nil)).Elem()
+}
+
+func (o SecretReferenceOutput) ToSecretReferenceOutput() SecretReferenceOutput {
+	return o
+}
+
+func (o SecretReferenceOutput) ToSecretReferenceOutputWithContext(ctx context.Context) SecretReferenceOutput {
+	return o
+}
+
+func (o SecretReferenceOutput) ToSecretReferencePtrOutput() SecretReferencePtrOutput {
+	return o.ToSecretReferencePtrOutputWithContext(context.Background())
+}
+
+func (o SecretReferenceOutput) ToSecretReferencePtrOutputWithContext(ctx context.Context) SecretReferencePtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v SecretReference) *SecretReference {
+		return &v
+	}).(SecretReferencePtrOutput)
+}
+
+// The Secret's name.
+func (o SecretReferenceOutput) Name() pulumi.StringOutput {
+	return o.ApplyT(func(v SecretReference) string { return v.Name }).(pulumi.StringOutput)
+}
+
+type SecretReferencePtrOutput struct{ *pulumi.OutputState }
+
+func (SecretReferencePtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**SecretReference)(nil)).Elem()
+}
+
+func (o SecretReferencePtrOutput) ToSecretReferencePtrOutput() SecretReferencePtrOutput {
+	return o
+}
+
+func (o SecretReferencePtrOutput) ToSecretReferencePtrOutputWithContext(ctx context.Context) SecretReferencePtrOutput {
+	return o
+}
+
+func (o SecretReferencePtrOutput) Elem() SecretReferenceOutput {
+	return o.ApplyT(func(v *SecretReference) SecretReference {
+		if v != nil {
+			return *v
+		}
+		var ret SecretReference
+		return ret
+	}).(SecretReferenceOutput)
+}
+
+// The Secret's name.
+func (o SecretReferencePtrOutput) Name() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *SecretReference) *string {
+		if v == nil {
+			return nil
+		}
+		return &v.Name
+	}).(pulumi.StringPtrOutput)
+}
+
 // One slice.
 type SliceSummary struct {
 	// Whether the provider accepted it.
@@ -7426,6 +7696,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*ResourceSliceManifestArrayInput)(nil)).Elem(), ResourceSliceManifestArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ReverseDirectionInput)(nil)).Elem(), ReverseDirectionArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ReverseDirectionPtrInput)(nil)).Elem(), ReverseDirectionArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*SecretReferenceInput)(nil)).Elem(), SecretReferenceArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*SecretReferencePtrInput)(nil)).Elem(), SecretReferenceArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintInput)(nil)).Elem(), TaintArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*TaintArrayInput)(nil)).Elem(), TaintArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*TolerationInput)(nil)).Elem(), TolerationArgs{})
@@ -7508,6 +7780,8 @@ func init() {
 	pulumi.RegisterOutputType(ResourceSliceManifestArrayOutput{})
 	pulumi.RegisterOutputType(ReverseDirectionOutput{})
 	pulumi.RegisterOutputType(ReverseDirectionPtrOutput{})
+	pulumi.RegisterOutputType(SecretReferenceOutput{})
+	pulumi.RegisterOutputType(SecretReferencePtrOutput{})
 	pulumi.RegisterOutputType(SliceSummaryOutput{})
 	pulumi.RegisterOutputType(SliceSummaryArrayOutput{})
 	pulumi.RegisterOutputType(TaintOutput{})

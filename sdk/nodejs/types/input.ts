@@ -530,9 +530,25 @@ export interface GatewayClient {
      */
     address?: string;
     /**
+     * The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+     */
+    addresses?: string[];
+    /**
      * The port at that address. Default: the server's own.
      */
     port?: number;
+    /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     */
+    secretRef?: inputs.SecretReference;
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     */
+    templateApiVersion?: string;
+    /**
+     * The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     */
+    templateKind?: string;
     /**
      * The template of the gateway client. Default: wireguard-client.
      */
@@ -558,9 +574,25 @@ export interface GatewayClientArgs {
      */
     address?: pulumi.Input<string>;
     /**
+     * The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+     */
+    addresses?: pulumi.Input<pulumi.Input<string>[]>;
+    /**
      * The port at that address. Default: the server's own.
      */
     port?: pulumi.Input<number>;
+    /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     */
+    secretRef?: pulumi.Input<inputs.SecretReferenceArgs>;
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     */
+    templateApiVersion?: pulumi.Input<string>;
+    /**
+     * The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     */
+    templateKind?: pulumi.Input<string>;
     /**
      * The template of the gateway client. Default: wireguard-client.
      */
@@ -622,6 +654,10 @@ export interface GatewayServer {
      */
     port?: number;
     /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     */
+    secretRef?: inputs.SecretReference;
+    /**
      * Annotations for the Service, such as those that a cloud's load balancer is set up by.
      */
     serviceAnnotations?: {[key: string]: string};
@@ -629,6 +665,14 @@ export interface GatewayServer {
      * Labels for the Service.
      */
     serviceLabels?: {[key: string]: string};
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     */
+    templateApiVersion?: string;
+    /**
+     * The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     */
+    templateKind?: string;
     /**
      * The template of the gateway server. Default: wireguard-server.
      */
@@ -668,6 +712,10 @@ export interface GatewayServerArgs {
      */
     port?: pulumi.Input<number>;
     /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     */
+    secretRef?: pulumi.Input<inputs.SecretReferenceArgs>;
+    /**
      * Annotations for the Service, such as those that a cloud's load balancer is set up by.
      */
     serviceAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
@@ -675,6 +723,14 @@ export interface GatewayServerArgs {
      * Labels for the Service.
      */
     serviceLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     */
+    templateApiVersion?: pulumi.Input<string>;
+    /**
+     * The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     */
+    templateKind?: pulumi.Input<string>;
     /**
      * The template of the gateway server. Default: wireguard-server.
      */
@@ -1050,7 +1106,7 @@ export interface NetworkLinkManifests {
      */
     disableSharingKeys?: boolean;
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
      */
     endpoint?: inputs.ExpectedEndpoint;
     /**
@@ -1098,7 +1154,7 @@ export interface NetworkLinkManifestsArgs {
      */
     disableSharingKeys?: pulumi.Input<boolean>;
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
      */
     endpoint?: pulumi.Input<inputs.ExpectedEndpointArgs>;
     /**
@@ -1391,6 +1447,20 @@ export interface ReverseDirectionArgs {
      * Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
      */
     resources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+}
+
+export interface SecretReference {
+    /**
+     * The Secret's name.
+     */
+    name: string;
+}
+
+export interface SecretReferenceArgs {
+    /**
+     * The Secret's name.
+     */
+    name: pulumi.Input<string>;
 }
 
 /**

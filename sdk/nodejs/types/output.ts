@@ -68,9 +68,25 @@ export interface GatewayClient {
      */
     address?: string;
     /**
+     * The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+     */
+    addresses?: string[];
+    /**
      * The port at that address. Default: the server's own.
      */
     port?: number;
+    /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     */
+    secretRef?: outputs.SecretReference;
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     */
+    templateApiVersion?: string;
+    /**
+     * The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     */
+    templateKind?: string;
     /**
      * The template of the gateway client. Default: wireguard-client.
      */
@@ -122,6 +138,10 @@ export interface GatewayServer {
      */
     port?: number;
     /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     */
+    secretRef?: outputs.SecretReference;
+    /**
      * Annotations for the Service, such as those that a cloud's load balancer is set up by.
      */
     serviceAnnotations?: {[key: string]: string};
@@ -129,6 +149,14 @@ export interface GatewayServer {
      * Labels for the Service.
      */
     serviceLabels?: {[key: string]: string};
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     */
+    templateApiVersion?: string;
+    /**
+     * The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     */
+    templateKind?: string;
     /**
      * The template of the gateway server. Default: wireguard-server.
      */
@@ -523,6 +551,13 @@ export interface RequiredNodes {
      * Terms over the labels of the provider's nodes, of which one must hold.
      */
     nodeSelectorTerms: outputs.NodeSelectorTerm[];
+}
+
+export interface SecretReference {
+    /**
+     * The Secret's name.
+     */
+    name: string;
 }
 
 /**

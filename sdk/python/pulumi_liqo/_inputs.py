@@ -78,6 +78,10 @@ __all__ = [
     'ResourceSliceManifestDict',
     'ReverseDirectionArgs',
     'ReverseDirectionArgsDict',
+    'SecretReference',
+    'SecretReferenceDict',
+    'SecretReferenceArgs',
+    'SecretReferenceArgsDict',
     'Taint',
     'TaintDict',
     'TaintArgs',
@@ -1368,9 +1372,25 @@ if not MYPY:
         """
         Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
         """
+        addresses: NotRequired[Sequence[_builtins.str]]
+        """
+        The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+        """
         port: NotRequired[_builtins.int]
         """
         The port at that address. Default: the server's own.
+        """
+        secret_ref: NotRequired['SecretReferenceDict']
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        template_api_version: NotRequired[_builtins.str]
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        template_kind: NotRequired[_builtins.str]
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
         """
         template_name: NotRequired[_builtins.str]
         """
@@ -1387,19 +1407,35 @@ elif False:
 class GatewayClient:
     def __init__(__self__, *,
                  address: Optional[_builtins.str] = None,
+                 addresses: Optional[Sequence[_builtins.str]] = None,
                  port: Optional[_builtins.int] = None,
+                 secret_ref: Optional['SecretReference'] = None,
+                 template_api_version: Optional[_builtins.str] = None,
+                 template_kind: Optional[_builtins.str] = None,
                  template_name: Optional[_builtins.str] = None,
                  template_namespace: Optional[_builtins.str] = None):
         """
         :param _builtins.str address: Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
+        :param Sequence[_builtins.str] addresses: The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
         :param _builtins.int port: The port at that address. Default: the server's own.
+        :param 'SecretReference' secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        :param _builtins.str template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        :param _builtins.str template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
         :param _builtins.str template_name: The template of the gateway client. Default: wireguard-client.
         :param _builtins.str template_namespace: The template's namespace. Default: the one the agent is installed in.
         """
         if address is not None:
             pulumi.set(__self__, "address", address)
+        if addresses is not None:
+            pulumi.set(__self__, "addresses", addresses)
         if port is not None:
             pulumi.set(__self__, "port", port)
+        if secret_ref is not None:
+            pulumi.set(__self__, "secret_ref", secret_ref)
+        if template_api_version is not None:
+            pulumi.set(__self__, "template_api_version", template_api_version)
+        if template_kind is not None:
+            pulumi.set(__self__, "template_kind", template_kind)
         if template_name is None:
             template_name = 'wireguard-client'
         if template_name is not None:
@@ -1421,6 +1457,18 @@ class GatewayClient:
 
     @_builtins.property
     @pulumi.getter
+    def addresses(self) -> Optional[Sequence[_builtins.str]]:
+        """
+        The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+        """
+        return pulumi.get(self, "addresses")
+
+    @addresses.setter
+    def addresses(self, value: Optional[Sequence[_builtins.str]]):
+        pulumi.set(self, "addresses", value)
+
+    @_builtins.property
+    @pulumi.getter
     def port(self) -> Optional[_builtins.int]:
         """
         The port at that address. Default: the server's own.
@@ -1430,6 +1478,42 @@ class GatewayClient:
     @port.setter
     def port(self, value: Optional[_builtins.int]):
         pulumi.set(self, "port", value)
+
+    @_builtins.property
+    @pulumi.getter(name="secretRef")
+    def secret_ref(self) -> Optional['SecretReference']:
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        return pulumi.get(self, "secret_ref")
+
+    @secret_ref.setter
+    def secret_ref(self, value: Optional['SecretReference']):
+        pulumi.set(self, "secret_ref", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateApiVersion")
+    def template_api_version(self) -> Optional[_builtins.str]:
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        return pulumi.get(self, "template_api_version")
+
+    @template_api_version.setter
+    def template_api_version(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "template_api_version", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateKind")
+    def template_kind(self) -> Optional[_builtins.str]:
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+        """
+        return pulumi.get(self, "template_kind")
+
+    @template_kind.setter
+    def template_kind(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "template_kind", value)
 
     @_builtins.property
     @pulumi.getter(name="templateName")
@@ -1462,9 +1546,25 @@ if not MYPY:
         """
         Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
         """
+        addresses: NotRequired[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]
+        """
+        The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+        """
         port: NotRequired[pulumi.Input[_builtins.int]]
         """
         The port at that address. Default: the server's own.
+        """
+        secret_ref: NotRequired[pulumi.Input['SecretReferenceArgsDict']]
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        template_api_version: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        template_kind: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
         """
         template_name: NotRequired[pulumi.Input[_builtins.str]]
         """
@@ -1481,19 +1581,35 @@ elif False:
 class GatewayClientArgs:
     def __init__(__self__, *,
                  address: Optional[pulumi.Input[_builtins.str]] = None,
+                 addresses: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  port: Optional[pulumi.Input[_builtins.int]] = None,
+                 secret_ref: Optional[pulumi.Input['SecretReferenceArgs']] = None,
+                 template_api_version: Optional[pulumi.Input[_builtins.str]] = None,
+                 template_kind: Optional[pulumi.Input[_builtins.str]] = None,
                  template_name: Optional[pulumi.Input[_builtins.str]] = None,
                  template_namespace: Optional[pulumi.Input[_builtins.str]] = None):
         """
         :param pulumi.Input[_builtins.str] address: Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] addresses: The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
         :param pulumi.Input[_builtins.int] port: The port at that address. Default: the server's own.
+        :param pulumi.Input['SecretReferenceArgs'] secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        :param pulumi.Input[_builtins.str] template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        :param pulumi.Input[_builtins.str] template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
         :param pulumi.Input[_builtins.str] template_name: The template of the gateway client. Default: wireguard-client.
         :param pulumi.Input[_builtins.str] template_namespace: The template's namespace. Default: the one the agent is installed in.
         """
         if address is not None:
             pulumi.set(__self__, "address", address)
+        if addresses is not None:
+            pulumi.set(__self__, "addresses", addresses)
         if port is not None:
             pulumi.set(__self__, "port", port)
+        if secret_ref is not None:
+            pulumi.set(__self__, "secret_ref", secret_ref)
+        if template_api_version is not None:
+            pulumi.set(__self__, "template_api_version", template_api_version)
+        if template_kind is not None:
+            pulumi.set(__self__, "template_kind", template_kind)
         if template_name is None:
             template_name = 'wireguard-client'
         if template_name is not None:
@@ -1515,6 +1631,18 @@ class GatewayClientArgs:
 
     @_builtins.property
     @pulumi.getter
+    def addresses(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
+        """
+        The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+        """
+        return pulumi.get(self, "addresses")
+
+    @addresses.setter
+    def addresses(self, value: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]):
+        pulumi.set(self, "addresses", value)
+
+    @_builtins.property
+    @pulumi.getter
     def port(self) -> Optional[pulumi.Input[_builtins.int]]:
         """
         The port at that address. Default: the server's own.
@@ -1524,6 +1652,42 @@ class GatewayClientArgs:
     @port.setter
     def port(self, value: Optional[pulumi.Input[_builtins.int]]):
         pulumi.set(self, "port", value)
+
+    @_builtins.property
+    @pulumi.getter(name="secretRef")
+    def secret_ref(self) -> Optional[pulumi.Input['SecretReferenceArgs']]:
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        return pulumi.get(self, "secret_ref")
+
+    @secret_ref.setter
+    def secret_ref(self, value: Optional[pulumi.Input['SecretReferenceArgs']]):
+        pulumi.set(self, "secret_ref", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateApiVersion")
+    def template_api_version(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        return pulumi.get(self, "template_api_version")
+
+    @template_api_version.setter
+    def template_api_version(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "template_api_version", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateKind")
+    def template_kind(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+        """
+        return pulumi.get(self, "template_kind")
+
+    @template_kind.setter
+    def template_kind(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "template_kind", value)
 
     @_builtins.property
     @pulumi.getter(name="templateName")
@@ -1619,6 +1783,10 @@ if not MYPY:
         """
         The Service's UDP port. Default: 51840.
         """
+        secret_ref: NotRequired['SecretReferenceDict']
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
         service_annotations: NotRequired[Mapping[str, _builtins.str]]
         """
         Annotations for the Service, such as those that a cloud's load balancer is set up by.
@@ -1626,6 +1794,14 @@ if not MYPY:
         service_labels: NotRequired[Mapping[str, _builtins.str]]
         """
         Labels for the Service.
+        """
+        template_api_version: NotRequired[_builtins.str]
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        template_kind: NotRequired[_builtins.str]
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         """
         template_name: NotRequired[_builtins.str]
         """
@@ -1648,8 +1824,11 @@ class GatewayServer:
                  load_balancer_ip: Optional[_builtins.str] = None,
                  node_port: Optional[_builtins.int] = None,
                  port: Optional[_builtins.int] = None,
+                 secret_ref: Optional['SecretReference'] = None,
                  service_annotations: Optional[Mapping[str, _builtins.str]] = None,
                  service_labels: Optional[Mapping[str, _builtins.str]] = None,
+                 template_api_version: Optional[_builtins.str] = None,
+                 template_kind: Optional[_builtins.str] = None,
                  template_name: Optional[_builtins.str] = None,
                  template_namespace: Optional[_builtins.str] = None,
                  type: Optional['GatewayServiceType'] = None):
@@ -1657,8 +1836,11 @@ class GatewayServer:
         :param _builtins.str load_balancer_ip: A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         :param _builtins.int node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param _builtins.int port: The Service's UDP port. Default: 51840.
+        :param 'SecretReference' secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
         :param Mapping[str, _builtins.str] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by.
         :param Mapping[str, _builtins.str] service_labels: Labels for the Service.
+        :param _builtins.str template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        :param _builtins.str template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         :param _builtins.str template_name: The template of the gateway server. Default: wireguard-server.
         :param _builtins.str template_namespace: The template's namespace. Default: the one the agent is installed in.
         :param 'GatewayServiceType' type: The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
@@ -1671,10 +1853,16 @@ class GatewayServer:
             port = 51840
         if port is not None:
             pulumi.set(__self__, "port", port)
+        if secret_ref is not None:
+            pulumi.set(__self__, "secret_ref", secret_ref)
         if service_annotations is not None:
             pulumi.set(__self__, "service_annotations", service_annotations)
         if service_labels is not None:
             pulumi.set(__self__, "service_labels", service_labels)
+        if template_api_version is not None:
+            pulumi.set(__self__, "template_api_version", template_api_version)
+        if template_kind is not None:
+            pulumi.set(__self__, "template_kind", template_kind)
         if template_name is None:
             template_name = 'wireguard-server'
         if template_name is not None:
@@ -1723,6 +1911,18 @@ class GatewayServer:
         pulumi.set(self, "port", value)
 
     @_builtins.property
+    @pulumi.getter(name="secretRef")
+    def secret_ref(self) -> Optional['SecretReference']:
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        return pulumi.get(self, "secret_ref")
+
+    @secret_ref.setter
+    def secret_ref(self, value: Optional['SecretReference']):
+        pulumi.set(self, "secret_ref", value)
+
+    @_builtins.property
     @pulumi.getter(name="serviceAnnotations")
     def service_annotations(self) -> Optional[Mapping[str, _builtins.str]]:
         """
@@ -1745,6 +1945,30 @@ class GatewayServer:
     @service_labels.setter
     def service_labels(self, value: Optional[Mapping[str, _builtins.str]]):
         pulumi.set(self, "service_labels", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateApiVersion")
+    def template_api_version(self) -> Optional[_builtins.str]:
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        return pulumi.get(self, "template_api_version")
+
+    @template_api_version.setter
+    def template_api_version(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "template_api_version", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateKind")
+    def template_kind(self) -> Optional[_builtins.str]:
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+        """
+        return pulumi.get(self, "template_kind")
+
+    @template_kind.setter
+    def template_kind(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "template_kind", value)
 
     @_builtins.property
     @pulumi.getter(name="templateName")
@@ -1797,6 +2021,10 @@ if not MYPY:
         """
         The Service's UDP port. Default: 51840.
         """
+        secret_ref: NotRequired[pulumi.Input['SecretReferenceArgsDict']]
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
         service_annotations: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]
         """
         Annotations for the Service, such as those that a cloud's load balancer is set up by.
@@ -1804,6 +2032,14 @@ if not MYPY:
         service_labels: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]
         """
         Labels for the Service.
+        """
+        template_api_version: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        template_kind: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         """
         template_name: NotRequired[pulumi.Input[_builtins.str]]
         """
@@ -1826,8 +2062,11 @@ class GatewayServerArgs:
                  load_balancer_ip: Optional[pulumi.Input[_builtins.str]] = None,
                  node_port: Optional[pulumi.Input[_builtins.int]] = None,
                  port: Optional[pulumi.Input[_builtins.int]] = None,
+                 secret_ref: Optional[pulumi.Input['SecretReferenceArgs']] = None,
                  service_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  service_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 template_api_version: Optional[pulumi.Input[_builtins.str]] = None,
+                 template_kind: Optional[pulumi.Input[_builtins.str]] = None,
                  template_name: Optional[pulumi.Input[_builtins.str]] = None,
                  template_namespace: Optional[pulumi.Input[_builtins.str]] = None,
                  type: Optional[pulumi.Input['GatewayServiceType']] = None):
@@ -1835,8 +2074,11 @@ class GatewayServerArgs:
         :param pulumi.Input[_builtins.str] load_balancer_ip: A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         :param pulumi.Input[_builtins.int] node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param pulumi.Input[_builtins.int] port: The Service's UDP port. Default: 51840.
+        :param pulumi.Input['SecretReferenceArgs'] secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] service_labels: Labels for the Service.
+        :param pulumi.Input[_builtins.str] template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        :param pulumi.Input[_builtins.str] template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         :param pulumi.Input[_builtins.str] template_name: The template of the gateway server. Default: wireguard-server.
         :param pulumi.Input[_builtins.str] template_namespace: The template's namespace. Default: the one the agent is installed in.
         :param pulumi.Input['GatewayServiceType'] type: The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
@@ -1849,10 +2091,16 @@ class GatewayServerArgs:
             port = 51840
         if port is not None:
             pulumi.set(__self__, "port", port)
+        if secret_ref is not None:
+            pulumi.set(__self__, "secret_ref", secret_ref)
         if service_annotations is not None:
             pulumi.set(__self__, "service_annotations", service_annotations)
         if service_labels is not None:
             pulumi.set(__self__, "service_labels", service_labels)
+        if template_api_version is not None:
+            pulumi.set(__self__, "template_api_version", template_api_version)
+        if template_kind is not None:
+            pulumi.set(__self__, "template_kind", template_kind)
         if template_name is None:
             template_name = 'wireguard-server'
         if template_name is not None:
@@ -1901,6 +2149,18 @@ class GatewayServerArgs:
         pulumi.set(self, "port", value)
 
     @_builtins.property
+    @pulumi.getter(name="secretRef")
+    def secret_ref(self) -> Optional[pulumi.Input['SecretReferenceArgs']]:
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        return pulumi.get(self, "secret_ref")
+
+    @secret_ref.setter
+    def secret_ref(self, value: Optional[pulumi.Input['SecretReferenceArgs']]):
+        pulumi.set(self, "secret_ref", value)
+
+    @_builtins.property
     @pulumi.getter(name="serviceAnnotations")
     def service_annotations(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
@@ -1923,6 +2183,30 @@ class GatewayServerArgs:
     @service_labels.setter
     def service_labels(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "service_labels", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateApiVersion")
+    def template_api_version(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        return pulumi.get(self, "template_api_version")
+
+    @template_api_version.setter
+    def template_api_version(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "template_api_version", value)
+
+    @_builtins.property
+    @pulumi.getter(name="templateKind")
+    def template_kind(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+        """
+        return pulumi.get(self, "template_kind")
+
+    @template_kind.setter
+    def template_kind(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "template_kind", value)
 
     @_builtins.property
     @pulumi.getter(name="templateName")
@@ -2678,7 +2962,7 @@ if not MYPY:
         """
         endpoint: NotRequired['ExpectedEndpointDict']
         """
-        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
         """
         gateway_client: NotRequired['GatewayClientDict']
         """
@@ -2720,7 +3004,7 @@ class NetworkLinkManifests:
                  object_labels: Optional[Mapping[str, _builtins.str]] = None):
         """
         :param _builtins.bool disable_sharing_keys: Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
-        :param 'ExpectedEndpoint' endpoint: Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+        :param 'ExpectedEndpoint' endpoint: Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
         :param 'GatewayClient' gateway_client: The client end of the tunnel.
         :param 'GatewayServer' gateway_server: The server end of the tunnel.
         :param 'GatewayServerLocation' gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
@@ -2767,7 +3051,7 @@ class NetworkLinkManifests:
     @pulumi.getter
     def endpoint(self) -> Optional['ExpectedEndpoint']:
         """
-        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server's cluster tells.
+        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
         """
         return pulumi.get(self, "endpoint")
 
@@ -3714,6 +3998,68 @@ class ReverseDirectionArgs:
     @resources.setter
     def resources(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "resources", value)
+
+
+if not MYPY:
+    class SecretReferenceDict(TypedDict):
+        name: _builtins.str
+        """
+        The Secret's name.
+        """
+elif False:
+    SecretReferenceDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class SecretReference:
+    def __init__(__self__, *,
+                 name: _builtins.str):
+        """
+        :param _builtins.str name: The Secret's name.
+        """
+        pulumi.set(__self__, "name", name)
+
+    @_builtins.property
+    @pulumi.getter
+    def name(self) -> _builtins.str:
+        """
+        The Secret's name.
+        """
+        return pulumi.get(self, "name")
+
+    @name.setter
+    def name(self, value: _builtins.str):
+        pulumi.set(self, "name", value)
+
+
+if not MYPY:
+    class SecretReferenceArgsDict(TypedDict):
+        name: pulumi.Input[_builtins.str]
+        """
+        The Secret's name.
+        """
+elif False:
+    SecretReferenceArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class SecretReferenceArgs:
+    def __init__(__self__, *,
+                 name: pulumi.Input[_builtins.str]):
+        """
+        :param pulumi.Input[_builtins.str] name: The Secret's name.
+        """
+        pulumi.set(__self__, "name", name)
+
+    @_builtins.property
+    @pulumi.getter
+    def name(self) -> pulumi.Input[_builtins.str]:
+        """
+        The Secret's name.
+        """
+        return pulumi.get(self, "name")
+
+    @name.setter
+    def name(self, value: pulumi.Input[_builtins.str]):
+        pulumi.set(self, "name", value)
 
 
 if not MYPY:

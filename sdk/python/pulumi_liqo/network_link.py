@@ -41,7 +41,7 @@ class NetworkLinkArgs:
         :param pulumi.Input['GatewayClientArgs'] gateway_client: The client end of the tunnel.
         :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
-        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -154,7 +154,7 @@ class NetworkLinkArgs:
     @pulumi.getter(name="keyRotationTrigger")
     def key_rotation_trigger(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         """
         return pulumi.get(self, "key_rotation_trigger")
 
@@ -264,7 +264,7 @@ class NetworkLink(pulumi.CustomResource):
         :param pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']] gateway_client: The client end of the tunnel.
         :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
-        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -490,7 +490,7 @@ class NetworkLink(pulumi.CustomResource):
     @pulumi.getter(name="keyRotationTrigger")
     def key_rotation_trigger(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         """
         return pulumi.get(self, "key_rotation_trigger")
 

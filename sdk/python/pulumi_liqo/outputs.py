@@ -46,6 +46,7 @@ __all__ = [
     'RemappedRanges',
     'RenderedManifests',
     'RequiredNodes',
+    'SecretReference',
     'SliceSummary',
     'Taint',
     'TenantNamespaces',
@@ -217,7 +218,13 @@ class GatewayClient(dict):
     @staticmethod
     def __key_warning(key: str):
         suggest = None
-        if key == "templateName":
+        if key == "secretRef":
+            suggest = "secret_ref"
+        elif key == "templateApiVersion":
+            suggest = "template_api_version"
+        elif key == "templateKind":
+            suggest = "template_kind"
+        elif key == "templateName":
             suggest = "template_name"
         elif key == "templateNamespace":
             suggest = "template_namespace"
@@ -235,19 +242,35 @@ class GatewayClient(dict):
 
     def __init__(__self__, *,
                  address: Optional[_builtins.str] = None,
+                 addresses: Optional[Sequence[_builtins.str]] = None,
                  port: Optional[_builtins.int] = None,
+                 secret_ref: Optional['outputs.SecretReference'] = None,
+                 template_api_version: Optional[_builtins.str] = None,
+                 template_kind: Optional[_builtins.str] = None,
                  template_name: Optional[_builtins.str] = None,
                  template_namespace: Optional[_builtins.str] = None):
         """
         :param _builtins.str address: Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.
+        :param Sequence[_builtins.str] addresses: The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
         :param _builtins.int port: The port at that address. Default: the server's own.
+        :param 'SecretReference' secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        :param _builtins.str template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        :param _builtins.str template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
         :param _builtins.str template_name: The template of the gateway client. Default: wireguard-client.
         :param _builtins.str template_namespace: The template's namespace. Default: the one the agent is installed in.
         """
         if address is not None:
             pulumi.set(__self__, "address", address)
+        if addresses is not None:
+            pulumi.set(__self__, "addresses", addresses)
         if port is not None:
             pulumi.set(__self__, "port", port)
+        if secret_ref is not None:
+            pulumi.set(__self__, "secret_ref", secret_ref)
+        if template_api_version is not None:
+            pulumi.set(__self__, "template_api_version", template_api_version)
+        if template_kind is not None:
+            pulumi.set(__self__, "template_kind", template_kind)
         if template_name is None:
             template_name = 'wireguard-client'
         if template_name is not None:
@@ -265,11 +288,43 @@ class GatewayClient(dict):
 
     @_builtins.property
     @pulumi.getter
+    def addresses(self) -> Optional[Sequence[_builtins.str]]:
+        """
+        The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server's own endpoint.
+        """
+        return pulumi.get(self, "addresses")
+
+    @_builtins.property
+    @pulumi.getter
     def port(self) -> Optional[_builtins.int]:
         """
         The port at that address. Default: the server's own.
         """
         return pulumi.get(self, "port")
+
+    @_builtins.property
+    @pulumi.getter(name="secretRef")
+    def secret_ref(self) -> Optional['outputs.SecretReference']:
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        return pulumi.get(self, "secret_ref")
+
+    @_builtins.property
+    @pulumi.getter(name="templateApiVersion")
+    def template_api_version(self) -> Optional[_builtins.str]:
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        return pulumi.get(self, "template_api_version")
+
+    @_builtins.property
+    @pulumi.getter(name="templateKind")
+    def template_kind(self) -> Optional[_builtins.str]:
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+        """
+        return pulumi.get(self, "template_kind")
 
     @_builtins.property
     @pulumi.getter(name="templateName")
@@ -341,10 +396,16 @@ class GatewayServer(dict):
             suggest = "load_balancer_ip"
         elif key == "nodePort":
             suggest = "node_port"
+        elif key == "secretRef":
+            suggest = "secret_ref"
         elif key == "serviceAnnotations":
             suggest = "service_annotations"
         elif key == "serviceLabels":
             suggest = "service_labels"
+        elif key == "templateApiVersion":
+            suggest = "template_api_version"
+        elif key == "templateKind":
+            suggest = "template_kind"
         elif key == "templateName":
             suggest = "template_name"
         elif key == "templateNamespace":
@@ -365,8 +426,11 @@ class GatewayServer(dict):
                  load_balancer_ip: Optional[_builtins.str] = None,
                  node_port: Optional[_builtins.int] = None,
                  port: Optional[_builtins.int] = None,
+                 secret_ref: Optional['outputs.SecretReference'] = None,
                  service_annotations: Optional[Mapping[str, _builtins.str]] = None,
                  service_labels: Optional[Mapping[str, _builtins.str]] = None,
+                 template_api_version: Optional[_builtins.str] = None,
+                 template_kind: Optional[_builtins.str] = None,
                  template_name: Optional[_builtins.str] = None,
                  template_namespace: Optional[_builtins.str] = None,
                  type: Optional['GatewayServiceType'] = None):
@@ -374,8 +438,11 @@ class GatewayServer(dict):
         :param _builtins.str load_balancer_ip: A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         :param _builtins.int node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param _builtins.int port: The Service's UDP port. Default: 51840.
+        :param 'SecretReference' secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
         :param Mapping[str, _builtins.str] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by.
         :param Mapping[str, _builtins.str] service_labels: Labels for the Service.
+        :param _builtins.str template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        :param _builtins.str template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         :param _builtins.str template_name: The template of the gateway server. Default: wireguard-server.
         :param _builtins.str template_namespace: The template's namespace. Default: the one the agent is installed in.
         :param 'GatewayServiceType' type: The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
@@ -388,10 +455,16 @@ class GatewayServer(dict):
             port = 51840
         if port is not None:
             pulumi.set(__self__, "port", port)
+        if secret_ref is not None:
+            pulumi.set(__self__, "secret_ref", secret_ref)
         if service_annotations is not None:
             pulumi.set(__self__, "service_annotations", service_annotations)
         if service_labels is not None:
             pulumi.set(__self__, "service_labels", service_labels)
+        if template_api_version is not None:
+            pulumi.set(__self__, "template_api_version", template_api_version)
+        if template_kind is not None:
+            pulumi.set(__self__, "template_kind", template_kind)
         if template_name is None:
             template_name = 'wireguard-server'
         if template_name is not None:
@@ -428,6 +501,14 @@ class GatewayServer(dict):
         return pulumi.get(self, "port")
 
     @_builtins.property
+    @pulumi.getter(name="secretRef")
+    def secret_ref(self) -> Optional['outputs.SecretReference']:
+        """
+        A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+        """
+        return pulumi.get(self, "secret_ref")
+
+    @_builtins.property
     @pulumi.getter(name="serviceAnnotations")
     def service_annotations(self) -> Optional[Mapping[str, _builtins.str]]:
         """
@@ -442,6 +523,22 @@ class GatewayServer(dict):
         Labels for the Service.
         """
         return pulumi.get(self, "service_labels")
+
+    @_builtins.property
+    @pulumi.getter(name="templateApiVersion")
+    def template_api_version(self) -> Optional[_builtins.str]:
+        """
+        The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+        """
+        return pulumi.get(self, "template_api_version")
+
+    @_builtins.property
+    @pulumi.getter(name="templateKind")
+    def template_kind(self) -> Optional[_builtins.str]:
+        """
+        The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+        """
+        return pulumi.get(self, "template_kind")
 
     @_builtins.property
     @pulumi.getter(name="templateName")
@@ -1467,6 +1564,24 @@ class RequiredNodes(dict):
         Terms over the labels of the provider's nodes, of which one must hold.
         """
         return pulumi.get(self, "node_selector_terms")
+
+
+@pulumi.output_type
+class SecretReference(dict):
+    def __init__(__self__, *,
+                 name: _builtins.str):
+        """
+        :param _builtins.str name: The Secret's name.
+        """
+        pulumi.set(__self__, "name", name)
+
+    @_builtins.property
+    @pulumi.getter
+    def name(self) -> _builtins.str:
+        """
+        The Secret's name.
+        """
+        return pulumi.get(self, "name")
 
 
 @pulumi.output_type

@@ -61,7 +61,7 @@ class PeeringArgs:
         :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
-        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[_builtins.bool] networking_disabled: Make no network between the clusters: pods reach each other only if they do already. Default: false.
@@ -294,7 +294,7 @@ class PeeringArgs:
     @pulumi.getter(name="keyRotationTrigger")
     def key_rotation_trigger(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         """
         return pulumi.get(self, "key_rotation_trigger")
 
@@ -518,7 +518,7 @@ class Peering(pulumi.ComponentResource):
         :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
-        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+        :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[_builtins.bool] networking_disabled: Make no network between the clusters: pods reach each other only if they do already. Default: false.

@@ -4,6 +4,7 @@ import {
   ConfigurationResource,
   GatewayClientResource,
   GatewayServerResource,
+  Labels,
   Names,
   NamespaceOffloadingResource,
   ResourceSliceResource,
@@ -12,7 +13,10 @@ import {
   WgGatewayClientTemplateResource,
   WgGatewayServerTemplateResource,
 } from "../../../agent/api/index.js";
+import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import {
+  CustomResourceDefinitionResource,
+  discoverKind,
   isNotFound,
   NamespaceResource,
   RoleBindingResource,
@@ -164,6 +168,27 @@ const TABLE: Record<string, Record<string, Row>> = {
       drift: onServer({ serverTemplateRef: { namespace: "x" } }, /spec\.serverTemplateRef\.namespace/),
       imported: "same",
     },
+    "gatewayServer.templateKind": {
+      create: "GatewayTemplate",
+      update: "WgGatewayServerTemplate",
+      effect: "update",
+      drift: onServer({ serverTemplateRef: { kind: "X" } }, /spec\.serverTemplateRef\.kind/),
+      imported: "same",
+    },
+    "gatewayServer.templateApiVersion": {
+      create: "example.com/v1",
+      update: "networking.liqo.io/v1beta1",
+      effect: "update",
+      drift: onServer({ serverTemplateRef: { apiVersion: "x/v1" } }, /spec\.serverTemplateRef\.apiVersion/),
+      imported: "same",
+    },
+    // The tenant namespace, in which they are, is there once the link is.
+    "gatewayServer.secretRef": {
+      create: undefined,
+      update: { name: "own-keys" },
+      effect: "update",
+      imported: "same",
+    },
     "gatewayClient.address": {
       create: "nat.example.com",
       update: "203.0.113.7",
@@ -171,6 +196,8 @@ const TABLE: Record<string, Record<string, Row>> = {
       drift: onClient({ endpoint: { addresses: ["198.51.100.1"] } }, /does not point to the server/),
       imported: "same",
     },
+    // Instead of address.
+    "gatewayClient.addresses": { create: undefined, update: undefined, effect: "update", imported: "same" },
     "gatewayClient.port": {
       create: 40000,
       update: 40001,
@@ -190,6 +217,26 @@ const TABLE: Record<string, Record<string, Row>> = {
       update: "liqo",
       effect: "update",
       drift: onClient({ clientTemplateRef: { namespace: "x" } }, /spec\.clientTemplateRef\.namespace/),
+      imported: "same",
+    },
+    "gatewayClient.templateKind": {
+      create: "GatewayTemplate",
+      update: "WgGatewayClientTemplate",
+      effect: "update",
+      drift: onClient({ clientTemplateRef: { kind: "X" } }, /spec\.clientTemplateRef\.kind/),
+      imported: "same",
+    },
+    "gatewayClient.templateApiVersion": {
+      create: "example.com/v1",
+      update: "networking.liqo.io/v1beta1",
+      effect: "update",
+      drift: onClient({ clientTemplateRef: { apiVersion: "x/v1" } }, /spec\.clientTemplateRef\.apiVersion/),
+      imported: "same",
+    },
+    "gatewayClient.secretRef": {
+      create: undefined,
+      update: { name: "own-keys" },
+      effect: "update",
       imported: "same",
     },
     mtu: { create: 1400, update: 1380, effect: "update", drift: onServer({ mtu: 1300 }, "itself"), imported: "same" },
@@ -476,19 +523,7 @@ describe("every input property", function () {
     this.timeout(START_LIMIT_MS);
     simulated = await startSimulatedPair({ signing: ["provider"], asContexts: true });
     ({ servers } = simulated);
-    for (const [side, type, name] of [
-      ["provider", WgGatewayServerTemplateResource, "own-server"],
-      ["consumer", WgGatewayClientTemplateResource, "own-client"],
-      ["provider", WgGatewayServerTemplateResource, "wireguard-server"],
-      ["consumer", WgGatewayClientTemplateResource, "wireguard-client"],
-    ] as [Side, ResourceType, string][]) {
-      const { client } = servers[side];
-      const [usual] = (await client.list(type)).items as (KubeObject & { spec: object })[];
-      for (const namespace of ["default", Names.namespace]) {
-        const copy = { metadata: { name, namespace }, spec: usual?.spec } as KubeObject;
-        await client.apply(type, copy, { fieldManager: "test" });
-      }
-    }
+    for (const side of ["consumer", "provider"] as const) await ownTemplates(servers[side].client);
     plugin = await Plugin.start();
   });
   after(async () => {
@@ -503,7 +538,10 @@ describe("every input property", function () {
     const nested = new Set(["gatewayServer", "gatewayClient"]);
     const wanted = top
       .filter(
-        ({ path }) => !nested.has(path) && !/^(consumer|provider|cluster|clusterSelector|nodeAffinity)\./.test(path),
+        ({ path }) =>
+          !nested.has(path) &&
+          !/^(consumer|provider|cluster|clusterSelector|nodeAffinity)\./.test(path) &&
+          !path.includes("secretRef."),
       )
       .map(({ owner, path }) => `${owner} ${path}`);
     const rows = Object.entries(TABLE).flatMap(([owner, properties]) =>
@@ -599,6 +637,7 @@ describe("every input property", function () {
       if (type === "NetworkLink") set(inputs, "gatewayServer.nodePort", 31_001);
       // Keys that are not exchanged would leave the change of the others unseen.
       if (type === "NetworkLink") inputs["disableSharingKeys"] = false;
+      if (type === "NetworkLink") await Promise.all(Object.values(servers).map(({ client }) => ownKeys(client)));
       if (type === "VirtualNode") inputs["resourceSliceName"] = "slice";
       const updated = await plugin.update(kept, inputs);
       const found = await refreshed(updated);
@@ -607,6 +646,35 @@ describe("every input property", function () {
       made.splice(made.indexOf(kept), 1, updated);
     });
   }
+
+  it("of NetworkLink that rules another out, or names what is there only once the link is", async () => {
+    const kept = made.find(({ type }) => type === "NetworkLink") as Kept;
+    const inputs = structuredClone(kept.inputs);
+    set(inputs, "gatewayClient.address", undefined);
+    set(inputs, "gatewayClient.addresses", ["203.0.113.7", "nat.example.com"]);
+    const updated = await plugin.update(kept, inputs);
+    made.splice(made.indexOf(kept), 1, updated);
+    const found = await refreshed(updated);
+    expect(found?.inputs).to.deep.equal(updated.inputs);
+    expect(found?.state["drift"]).to.deep.equal([]);
+    const imported = await plugin.import("NetworkLink", `${kept.id}@consumer,provider`);
+    for (const path of ["gatewayClient.addresses", "gatewayClient.secretRef", "gatewayServer.secretRef"]) {
+      expect(get(imported?.inputs, path), path).to.deep.equal(get(inputs, path));
+    }
+    for (const [drift, line] of [
+      [onServer({ secretRef: null }, "itself"), /spec\.secretRef/],
+      [onClient({ secretRef: { name: "others" } }, "itself"), /spec\.secretRef/],
+      [onClient({ endpoint: { addresses: ["203.0.113.7"] } }, "itself"), /does not point to the server/],
+    ] as const) {
+      const { client } = servers[drift.side];
+      const target = await objectOf(client, drift.type, updated);
+      await client.mergePatch(drift.type, target, drift.patch, { fieldManager: "somebody" });
+      const changed = await plugin.refresh(updated);
+      expect((changed?.state["drift"] as string[]).join("\n")).to.match(line);
+      await plugin.update(changed!, inputs);
+      expect((await refreshed(updated))?.state["drift"]).to.deep.equal([]);
+    }
+  });
 
   it("of everything goes with its resource", async () => {
     for (const name of ["slice", "other"]) await servers.consumer.client.delete(SecretResource, identitySecret(name));
@@ -637,6 +705,45 @@ async function objectOf(
   const chosen = ofTest.find(({ metadata }) => metadata?.name === last || metadata?.namespace === last) ?? ofTest[0];
   if (!chosen) throw new Error(`there is no ${type.kind}`);
   return { name: chosen.metadata?.name ?? "", namespace: chosen.metadata?.namespace };
+}
+
+/** The agent's own templates under further names, and templates of a kind that somebody brings. */
+async function ownTemplates(client: KubeClient): Promise<void> {
+  const names = { plural: "gatewaytemplates", singular: "gatewaytemplate", kind: "GatewayTemplate" };
+  const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const definition = {
+    metadata: { name: "gatewaytemplates.example.com", labels: { [Labels.gatewayTemplate]: "true" } },
+    spec: {
+      group: "example.com",
+      scope: "Namespaced" as const,
+      names: { ...names, listKind: "GatewayTemplateList" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  };
+  await client.apply(CustomResourceDefinitionResource, definition, { fieldManager: "test" });
+  const own = await until("the kind of own templates", 20_000, () =>
+    discoverKind(client, "example.com/v1", "GatewayTemplate"),
+  );
+  for (const [type, name] of [
+    [WgGatewayServerTemplateResource, "server"],
+    [WgGatewayClientTemplateResource, "client"],
+  ] as [ResourceType, string][]) {
+    const [usual] = (await client.list(type)).items as (KubeObject & { spec: object })[];
+    for (const namespace of ["default", Names.namespace]) {
+      const copy = { metadata: { name: `wireguard-${name}`, namespace }, spec: usual?.spec } as KubeObject;
+      await client.apply(type, copy, { fieldManager: "test" });
+      await client.apply(own, { metadata: { name: `own-${name}`, namespace } }, { fieldManager: "test" });
+    }
+  }
+}
+
+/** A key Secret that a program may name, in every tenant namespace. */
+async function ownKeys(client: KubeClient): Promise<void> {
+  const { items } = await client.list(NamespaceResource, { labelSelector: { [Labels.tenantNamespace]: "true" } });
+  for (const { metadata } of items) {
+    const secret = { metadata: { name: "own-keys", namespace: metadata?.name }, data: { ...newKeyPair() } };
+    await client.apply(SecretResource, secret, { fieldManager: "test" });
+  }
 }
 
 async function prepareNode(client: KubeClient): Promise<void> {

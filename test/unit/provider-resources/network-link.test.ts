@@ -72,6 +72,32 @@ describe("NetworkLink", () => {
     expect(client.spec.endpoint).to.deep.equal({ addresses: ["vpn.example.com"], port: 30742, protocol: "UDP" });
   });
 
+  it("names keys, templates of other kinds and several addresses as the program does", () => {
+    const wanted = options({
+      gatewayServer: { secretRef: { name: "keys" }, templateKind: "Own", templateApiVersion: "example.com/v1" },
+      gatewayClient: { secretRef: { name: "keys" }, addresses: ["1.1.1.1", "nat.example.com"], templateName: "own" },
+    });
+    const server = gatewayServerManifest(end, wanted);
+    expect(server.spec.secretRef).to.deep.equal({ name: "keys" });
+    expect(server.spec.serverTemplateRef).to.deep.equal({
+      apiVersion: "example.com/v1",
+      kind: "Own",
+      name: "wireguard-server",
+      namespace: "liqo",
+    });
+    const client = gatewayClientManifest(end, wanted, { addresses: ["1.2.3.4"], port: 30742, protocol: "UDP" });
+    expect(client.spec.secretRef).to.deep.equal({ name: "keys" });
+    expect(client.spec.clientTemplateRef).to.include({ kind: "WgGatewayClientTemplate", name: "own" });
+    expect(client.spec.endpoint?.addresses).to.deep.equal(["1.1.1.1", "nat.example.com"]);
+  });
+
+  it("refuses one address and several at once", () => {
+    const found: string[] = [];
+    const failures = { add: (path: string, why: string) => found.push(`${path}: ${why}`) } as unknown as Failures;
+    checkGateways({ gatewayClient: { address: "1.1.1.1", addresses: ["1.1.1.2"], templateName: "t" } }, failures);
+    expect(found).to.deep.equal(["gatewayClient.addresses: either this or gatewayClient.address may be set, not both"]);
+  });
+
   it("refuses options that the type of Service does not know", () => {
     const found: string[] = [];
     const failures = { add: (path: string) => found.push(path) } as unknown as Failures;

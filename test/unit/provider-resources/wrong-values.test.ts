@@ -52,6 +52,14 @@ const metadata: Record<string, Case> = {
   objectAnnotations: map,
   "objectAnnotations.key": text,
 };
+const gateway = (path: string): Record<string, Case> => ({
+  [`${path}.templateName`]: objectName,
+  [`${path}.templateNamespace`]: name,
+  [`${path}.templateKind`]: ["A Kind", /"A Kind" is not a kind: at most 63 letters, digits and "-"/],
+  [`${path}.templateApiVersion`]: ["a/b/v1", /"a\/b\/v1" is not an API version: a group and a version/],
+  [`${path}.secretRef`]: object,
+  [`${path}.secretRef.name`]: objectName,
+});
 const gateways: Record<string, Case> = {
   gatewayServerLocation: oneOf("Provider", "Consumer"),
   gatewayServer: object,
@@ -63,13 +71,13 @@ const gateways: Record<string, Case> = {
   "gatewayServer.serviceLabels.key": label,
   "gatewayServer.serviceAnnotations": map,
   "gatewayServer.serviceAnnotations.key": text,
-  "gatewayServer.templateName": objectName,
-  "gatewayServer.templateNamespace": name,
+  ...gateway("gatewayServer"),
   gatewayClient: object,
   "gatewayClient.address": ["10.0.0.999", /neither an IP address nor a DNS name/],
+  "gatewayClient.addresses": [[], /^must have at least 1 elements$/],
+  "gatewayClient.addresses[0]": ["10.0.0.999", /neither an IP address nor a DNS name/],
   "gatewayClient.port": number,
-  "gatewayClient.templateName": objectName,
-  "gatewayClient.templateNamespace": name,
+  ...gateway("gatewayClient"),
   mtu: atLeast(1280),
   keyRotationTrigger: text,
 };

@@ -1,11 +1,11 @@
 import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
-import type { APIResourceList } from "kubernetes-types/meta/v1";
 import { Labels, type EndpointStatus, type GatewayTemplateSpec, type InternalEndpoint } from "../../../api/index.js";
 import type { ObjectReference } from "../../../api/index.js";
 import {
   CustomResourceDefinitionResource,
-  isNotFound,
+  discoverKind,
   keyOf,
+  splitVersion,
   type Informer,
   type KubeObject,
   type ResourceType,
@@ -68,27 +68,13 @@ export class OwnKinds {
   async workloadsOf(apiVersion: string, kind: string): Promise<Informer<OwnWorkload> | undefined> {
     const present = this.workloads.get(`${apiVersion} ${kind}`);
     if (present) return present;
-    const { group, version } = splitVersion(apiVersion);
-    const found = await this.discover(apiVersion, kind);
-    if (!found) return undefined;
-    const type = { group, version, kind, plural: found.name, namespaced: found.namespaced };
-    return this.watched(this.workloads, type, this.watch.workload);
+    const type = await discoverKind(this.context.client, apiVersion, kind);
+    return type && this.watched(this.workloads, type, this.watch.workload);
   }
 
   /** Of all kinds that templates have made since the start. */
   get madeSoFar(): Informer<OwnWorkload>[] {
     return [...this.workloads.values()];
-  }
-
-  private async discover(apiVersion: string, kind: string): Promise<{ name: string; namespaced: boolean } | undefined> {
-    const path = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    try {
-      const { resources } = await this.context.client.request<APIResourceList>("GET", path);
-      return resources.find((resource) => resource.kind === kind && !resource.name.includes("/"));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   private watched<T extends KubeObject>(
@@ -111,13 +97,6 @@ export function gatewayKeys(gatewayKind: string, { metadata }: KubeObject): stri
   return (metadata?.ownerReferences ?? [])
     .filter(({ kind }) => kind === gatewayKind)
     .map(({ name }) => keyOf({ metadata: { name, namespace: metadata?.namespace } }));
-}
-
-function splitVersion(apiVersion: string): { group: string; version: string } {
-  const slash = apiVersion.indexOf("/");
-  return slash < 0
-    ? { group: "", version: apiVersion }
-    : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
 function withoutSchema({ metadata, spec }: CustomResourceDefinition): CustomResourceDefinition {

@@ -216,14 +216,14 @@ public class NetworkLink extends com.pulumi.resources.CustomResource {
         return this.gatewayServerLocation;
     }
     /**
-     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
      * 
      */
     @Export(name="keyRotationTrigger", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> keyRotationTrigger;
 
     /**
-     * @return Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     * @return Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
      * 
      */
     public Output<Optional<String>> keyRotationTrigger() {

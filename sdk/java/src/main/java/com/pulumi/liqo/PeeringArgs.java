@@ -207,14 +207,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     * Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
      * 
      */
     @Import(name="keyRotationTrigger")
     private @Nullable Output<String> keyRotationTrigger;
 
     /**
-     * @return Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+     * @return Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
      * 
      */
     public Optional<Output<String>> keyRotationTrigger() {
@@ -712,7 +712,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param keyRotationTrigger Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+         * @param keyRotationTrigger Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
          * 
          * @return builder
          * 
@@ -723,7 +723,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param keyRotationTrigger Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that.
+         * @param keyRotationTrigger Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
          * 
          * @return builder
          * 

@@ -5,8 +5,10 @@ package com.pulumi.liqo.inputs;
 
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
+import com.pulumi.liqo.inputs.SecretReference;
 import java.lang.Integer;
 import java.lang.String;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import javax.annotation.Nullable;
@@ -32,6 +34,21 @@ public final class GatewayClient extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
+     * The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+     * 
+     */
+    @Import(name="addresses")
+    private @Nullable List<String> addresses;
+
+    /**
+     * @return The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+     * 
+     */
+    public Optional<List<String>> addresses() {
+        return Optional.ofNullable(this.addresses);
+    }
+
+    /**
      * The port at that address. Default: the server&#39;s own.
      * 
      */
@@ -44,6 +61,51 @@ public final class GatewayClient extends com.pulumi.resources.InvokeArgs {
      */
     public Optional<Integer> port() {
         return Optional.ofNullable(this.port);
+    }
+
+    /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    @Import(name="secretRef")
+    private @Nullable SecretReference secretRef;
+
+    /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    public Optional<SecretReference> secretRef() {
+        return Optional.ofNullable(this.secretRef);
+    }
+
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    @Import(name="templateApiVersion")
+    private @Nullable String templateApiVersion;
+
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    public Optional<String> templateApiVersion() {
+        return Optional.ofNullable(this.templateApiVersion);
+    }
+
+    /**
+     * The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     * 
+     */
+    @Import(name="templateKind")
+    private @Nullable String templateKind;
+
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     * 
+     */
+    public Optional<String> templateKind() {
+        return Optional.ofNullable(this.templateKind);
     }
 
     /**
@@ -80,7 +142,11 @@ public final class GatewayClient extends com.pulumi.resources.InvokeArgs {
 
     private GatewayClient(GatewayClient $) {
         this.address = $.address;
+        this.addresses = $.addresses;
         this.port = $.port;
+        this.secretRef = $.secretRef;
+        this.templateApiVersion = $.templateApiVersion;
+        this.templateKind = $.templateKind;
         this.templateName = $.templateName;
         this.templateNamespace = $.templateNamespace;
     }
@@ -115,6 +181,27 @@ public final class GatewayClient extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
+         * @param addresses The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder addresses(@Nullable List<String> addresses) {
+            $.addresses = addresses;
+            return this;
+        }
+
+        /**
+         * @param addresses The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder addresses(String... addresses) {
+            return addresses(List.of(addresses));
+        }
+
+        /**
          * @param port The port at that address. Default: the server&#39;s own.
          * 
          * @return builder
@@ -122,6 +209,39 @@ public final class GatewayClient extends com.pulumi.resources.InvokeArgs {
          */
         public Builder port(@Nullable Integer port) {
             $.port = port;
+            return this;
+        }
+
+        /**
+         * @param secretRef A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder secretRef(@Nullable SecretReference secretRef) {
+            $.secretRef = secretRef;
+            return this;
+        }
+
+        /**
+         * @param templateApiVersion The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateApiVersion(@Nullable String templateApiVersion) {
+            $.templateApiVersion = templateApiVersion;
+            return this;
+        }
+
+        /**
+         * @param templateKind The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateKind(@Nullable String templateKind) {
+            $.templateKind = templateKind;
             return this;
         }
 

@@ -6,8 +6,10 @@ package com.pulumi.liqo.inputs;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
+import com.pulumi.liqo.inputs.SecretReferenceArgs;
 import java.lang.Integer;
 import java.lang.String;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import javax.annotation.Nullable;
@@ -33,6 +35,21 @@ public final class GatewayClientArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+     * 
+     */
+    @Import(name="addresses")
+    private @Nullable Output<List<String>> addresses;
+
+    /**
+     * @return The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+     * 
+     */
+    public Optional<Output<List<String>>> addresses() {
+        return Optional.ofNullable(this.addresses);
+    }
+
+    /**
      * The port at that address. Default: the server&#39;s own.
      * 
      */
@@ -45,6 +62,51 @@ public final class GatewayClientArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Optional<Output<Integer>> port() {
         return Optional.ofNullable(this.port);
+    }
+
+    /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    @Import(name="secretRef")
+    private @Nullable Output<SecretReferenceArgs> secretRef;
+
+    /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    public Optional<Output<SecretReferenceArgs>> secretRef() {
+        return Optional.ofNullable(this.secretRef);
+    }
+
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    @Import(name="templateApiVersion")
+    private @Nullable Output<String> templateApiVersion;
+
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    public Optional<Output<String>> templateApiVersion() {
+        return Optional.ofNullable(this.templateApiVersion);
+    }
+
+    /**
+     * The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     * 
+     */
+    @Import(name="templateKind")
+    private @Nullable Output<String> templateKind;
+
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     * 
+     */
+    public Optional<Output<String>> templateKind() {
+        return Optional.ofNullable(this.templateKind);
     }
 
     /**
@@ -81,7 +143,11 @@ public final class GatewayClientArgs extends com.pulumi.resources.ResourceArgs {
 
     private GatewayClientArgs(GatewayClientArgs $) {
         this.address = $.address;
+        this.addresses = $.addresses;
         this.port = $.port;
+        this.secretRef = $.secretRef;
+        this.templateApiVersion = $.templateApiVersion;
+        this.templateKind = $.templateKind;
         this.templateName = $.templateName;
         this.templateNamespace = $.templateNamespace;
     }
@@ -126,6 +192,37 @@ public final class GatewayClientArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
+         * @param addresses The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder addresses(@Nullable Output<List<String>> addresses) {
+            $.addresses = addresses;
+            return this;
+        }
+
+        /**
+         * @param addresses The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder addresses(List<String> addresses) {
+            return addresses(Output.of(addresses));
+        }
+
+        /**
+         * @param addresses The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder addresses(String... addresses) {
+            return addresses(List.of(addresses));
+        }
+
+        /**
          * @param port The port at that address. Default: the server&#39;s own.
          * 
          * @return builder
@@ -144,6 +241,69 @@ public final class GatewayClientArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder port(Integer port) {
             return port(Output.of(port));
+        }
+
+        /**
+         * @param secretRef A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder secretRef(@Nullable Output<SecretReferenceArgs> secretRef) {
+            $.secretRef = secretRef;
+            return this;
+        }
+
+        /**
+         * @param secretRef A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder secretRef(SecretReferenceArgs secretRef) {
+            return secretRef(Output.of(secretRef));
+        }
+
+        /**
+         * @param templateApiVersion The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateApiVersion(@Nullable Output<String> templateApiVersion) {
+            $.templateApiVersion = templateApiVersion;
+            return this;
+        }
+
+        /**
+         * @param templateApiVersion The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateApiVersion(String templateApiVersion) {
+            return templateApiVersion(Output.of(templateApiVersion));
+        }
+
+        /**
+         * @param templateKind The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateKind(@Nullable Output<String> templateKind) {
+            $.templateKind = templateKind;
+            return this;
+        }
+
+        /**
+         * @param templateKind The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateKind(String templateKind) {
+            return templateKind(Output.of(templateKind));
         }
 
         /**

@@ -6,6 +6,7 @@ package com.pulumi.liqo.inputs;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.enums.GatewayServiceType;
+import com.pulumi.liqo.inputs.SecretReference;
 import java.lang.Integer;
 import java.lang.String;
 import java.util.Map;
@@ -64,6 +65,21 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    @Import(name="secretRef")
+    private @Nullable SecretReference secretRef;
+
+    /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    public Optional<SecretReference> secretRef() {
+        return Optional.ofNullable(this.secretRef);
+    }
+
+    /**
      * Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
      * 
      */
@@ -91,6 +107,36 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
      */
     public Optional<Map<String,String>> serviceLabels() {
         return Optional.ofNullable(this.serviceLabels);
+    }
+
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    @Import(name="templateApiVersion")
+    private @Nullable String templateApiVersion;
+
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    public Optional<String> templateApiVersion() {
+        return Optional.ofNullable(this.templateApiVersion);
+    }
+
+    /**
+     * The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     * 
+     */
+    @Import(name="templateKind")
+    private @Nullable String templateKind;
+
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     * 
+     */
+    public Optional<String> templateKind() {
+        return Optional.ofNullable(this.templateKind);
     }
 
     /**
@@ -144,8 +190,11 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
         this.loadBalancerIP = $.loadBalancerIP;
         this.nodePort = $.nodePort;
         this.port = $.port;
+        this.secretRef = $.secretRef;
         this.serviceAnnotations = $.serviceAnnotations;
         this.serviceLabels = $.serviceLabels;
+        this.templateApiVersion = $.templateApiVersion;
+        this.templateKind = $.templateKind;
         this.templateName = $.templateName;
         this.templateNamespace = $.templateNamespace;
         this.type = $.type;
@@ -203,6 +252,17 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
+         * @param secretRef A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder secretRef(@Nullable SecretReference secretRef) {
+            $.secretRef = secretRef;
+            return this;
+        }
+
+        /**
          * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
          * 
          * @return builder
@@ -221,6 +281,28 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
          */
         public Builder serviceLabels(@Nullable Map<String,String> serviceLabels) {
             $.serviceLabels = serviceLabels;
+            return this;
+        }
+
+        /**
+         * @param templateApiVersion The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateApiVersion(@Nullable String templateApiVersion) {
+            $.templateApiVersion = templateApiVersion;
+            return this;
+        }
+
+        /**
+         * @param templateKind The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateKind(@Nullable String templateKind) {
+            $.templateKind = templateKind;
             return this;
         }
 

@@ -7,6 +7,7 @@ import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.enums.GatewayServiceType;
+import com.pulumi.liqo.inputs.SecretReferenceArgs;
 import java.lang.Integer;
 import java.lang.String;
 import java.util.Map;
@@ -65,6 +66,21 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    @Import(name="secretRef")
+    private @Nullable Output<SecretReferenceArgs> secretRef;
+
+    /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    public Optional<Output<SecretReferenceArgs>> secretRef() {
+        return Optional.ofNullable(this.secretRef);
+    }
+
+    /**
      * Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
      * 
      */
@@ -92,6 +108,36 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Optional<Output<Map<String,String>>> serviceLabels() {
         return Optional.ofNullable(this.serviceLabels);
+    }
+
+    /**
+     * The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    @Import(name="templateApiVersion")
+    private @Nullable Output<String> templateApiVersion;
+
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    public Optional<Output<String>> templateApiVersion() {
+        return Optional.ofNullable(this.templateApiVersion);
+    }
+
+    /**
+     * The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     * 
+     */
+    @Import(name="templateKind")
+    private @Nullable Output<String> templateKind;
+
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     * 
+     */
+    public Optional<Output<String>> templateKind() {
+        return Optional.ofNullable(this.templateKind);
     }
 
     /**
@@ -145,8 +191,11 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
         this.loadBalancerIP = $.loadBalancerIP;
         this.nodePort = $.nodePort;
         this.port = $.port;
+        this.secretRef = $.secretRef;
         this.serviceAnnotations = $.serviceAnnotations;
         this.serviceLabels = $.serviceLabels;
+        this.templateApiVersion = $.templateApiVersion;
+        this.templateKind = $.templateKind;
         this.templateName = $.templateName;
         this.templateNamespace = $.templateNamespace;
         this.type = $.type;
@@ -234,6 +283,27 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
+         * @param secretRef A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder secretRef(@Nullable Output<SecretReferenceArgs> secretRef) {
+            $.secretRef = secretRef;
+            return this;
+        }
+
+        /**
+         * @param secretRef A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder secretRef(SecretReferenceArgs secretRef) {
+            return secretRef(Output.of(secretRef));
+        }
+
+        /**
          * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
          * 
          * @return builder
@@ -273,6 +343,48 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder serviceLabels(Map<String,String> serviceLabels) {
             return serviceLabels(Output.of(serviceLabels));
+        }
+
+        /**
+         * @param templateApiVersion The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateApiVersion(@Nullable Output<String> templateApiVersion) {
+            $.templateApiVersion = templateApiVersion;
+            return this;
+        }
+
+        /**
+         * @param templateApiVersion The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateApiVersion(String templateApiVersion) {
+            return templateApiVersion(Output.of(templateApiVersion));
+        }
+
+        /**
+         * @param templateKind The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateKind(@Nullable Output<String> templateKind) {
+            $.templateKind = templateKind;
+            return this;
+        }
+
+        /**
+         * @param templateKind The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder templateKind(String templateKind) {
+            return templateKind(Output.of(templateKind));
         }
 
         /**

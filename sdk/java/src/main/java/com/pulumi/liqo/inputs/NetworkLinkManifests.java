@@ -38,14 +38,14 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
     }
 
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server&#39;s cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
      * 
      */
     @Import(name="endpoint")
     private @Nullable ExpectedEndpoint endpoint;
 
     /**
-     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server&#39;s cluster tells.
+     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
      * 
      */
     public Optional<ExpectedEndpoint> endpoint() {
@@ -185,7 +185,7 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
         }
 
         /**
-         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server&#39;s cluster tells.
+         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
          * 
          * @return builder
          * 

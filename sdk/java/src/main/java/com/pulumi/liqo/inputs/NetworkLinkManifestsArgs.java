@@ -39,14 +39,14 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
     }
 
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server&#39;s cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
      * 
      */
     @Import(name="endpoint")
     private @Nullable Output<ExpectedEndpointArgs> endpoint;
 
     /**
-     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server&#39;s cluster tells.
+     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
      * 
      */
     public Optional<Output<ExpectedEndpointArgs>> endpoint() {
@@ -196,7 +196,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server&#39;s cluster tells.
+         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
          * 
          * @return builder
          * 
@@ -207,7 +207,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` is given or the server&#39;s cluster tells.
+         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
          * 
          * @return builder
          * 

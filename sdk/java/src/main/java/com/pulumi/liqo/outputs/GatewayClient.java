@@ -4,8 +4,10 @@
 package com.pulumi.liqo.outputs;
 
 import com.pulumi.core.annotations.CustomType;
+import com.pulumi.liqo.outputs.SecretReference;
 import java.lang.Integer;
 import java.lang.String;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import javax.annotation.Nullable;
@@ -18,10 +20,30 @@ public final class GatewayClient {
      */
     private @Nullable String address;
     /**
+     * @return The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+     * 
+     */
+    private @Nullable List<String> addresses;
+    /**
      * @return The port at that address. Default: the server&#39;s own.
      * 
      */
     private @Nullable Integer port;
+    /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    private @Nullable SecretReference secretRef;
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    private @Nullable String templateApiVersion;
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     * 
+     */
+    private @Nullable String templateKind;
     /**
      * @return The template of the gateway client. Default: wireguard-client.
      * 
@@ -42,11 +64,39 @@ public final class GatewayClient {
         return Optional.ofNullable(this.address);
     }
     /**
+     * @return The same where there are several: the client tries them one after the other. Either this or `address`. Default: the server&#39;s own endpoint.
+     * 
+     */
+    public List<String> addresses() {
+        return this.addresses == null ? List.of() : this.addresses;
+    }
+    /**
      * @return The port at that address. Default: the server&#39;s own.
      * 
      */
     public Optional<Integer> port() {
         return Optional.ofNullable(this.port);
+    }
+    /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    public Optional<SecretReference> secretRef() {
+        return Optional.ofNullable(this.secretRef);
+    }
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    public Optional<String> templateApiVersion() {
+        return Optional.ofNullable(this.templateApiVersion);
+    }
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayClientTemplate.
+     * 
+     */
+    public Optional<String> templateKind() {
+        return Optional.ofNullable(this.templateKind);
     }
     /**
      * @return The template of the gateway client. Default: wireguard-client.
@@ -73,14 +123,22 @@ public final class GatewayClient {
     @CustomType.Builder
     public static final class Builder {
         private @Nullable String address;
+        private @Nullable List<String> addresses;
         private @Nullable Integer port;
+        private @Nullable SecretReference secretRef;
+        private @Nullable String templateApiVersion;
+        private @Nullable String templateKind;
         private @Nullable String templateName;
         private @Nullable String templateNamespace;
         public Builder() {}
         public Builder(GatewayClient defaults) {
     	      Objects.requireNonNull(defaults);
     	      this.address = defaults.address;
+    	      this.addresses = defaults.addresses;
     	      this.port = defaults.port;
+    	      this.secretRef = defaults.secretRef;
+    	      this.templateApiVersion = defaults.templateApiVersion;
+    	      this.templateKind = defaults.templateKind;
     	      this.templateName = defaults.templateName;
     	      this.templateNamespace = defaults.templateNamespace;
         }
@@ -92,9 +150,36 @@ public final class GatewayClient {
             return this;
         }
         @CustomType.Setter
+        public Builder addresses(@Nullable List<String> addresses) {
+
+            this.addresses = addresses;
+            return this;
+        }
+        public Builder addresses(String... addresses) {
+            return addresses(List.of(addresses));
+        }
+        @CustomType.Setter
         public Builder port(@Nullable Integer port) {
 
             this.port = port;
+            return this;
+        }
+        @CustomType.Setter
+        public Builder secretRef(@Nullable SecretReference secretRef) {
+
+            this.secretRef = secretRef;
+            return this;
+        }
+        @CustomType.Setter
+        public Builder templateApiVersion(@Nullable String templateApiVersion) {
+
+            this.templateApiVersion = templateApiVersion;
+            return this;
+        }
+        @CustomType.Setter
+        public Builder templateKind(@Nullable String templateKind) {
+
+            this.templateKind = templateKind;
             return this;
         }
         @CustomType.Setter
@@ -112,7 +197,11 @@ public final class GatewayClient {
         public GatewayClient build() {
             final var _resultValue = new GatewayClient();
             _resultValue.address = address;
+            _resultValue.addresses = addresses;
             _resultValue.port = port;
+            _resultValue.secretRef = secretRef;
+            _resultValue.templateApiVersion = templateApiVersion;
+            _resultValue.templateKind = templateKind;
             _resultValue.templateName = templateName;
             _resultValue.templateNamespace = templateNamespace;
             return _resultValue;

@@ -5,6 +5,7 @@ package com.pulumi.liqo.outputs;
 
 import com.pulumi.core.annotations.CustomType;
 import com.pulumi.liqo.enums.GatewayServiceType;
+import com.pulumi.liqo.outputs.SecretReference;
 import java.lang.Integer;
 import java.lang.String;
 import java.util.Map;
@@ -30,6 +31,11 @@ public final class GatewayServer {
      */
     private @Nullable Integer port;
     /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    private @Nullable SecretReference secretRef;
+    /**
      * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
      * 
      */
@@ -39,6 +45,16 @@ public final class GatewayServer {
      * 
      */
     private @Nullable Map<String,String> serviceLabels;
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    private @Nullable String templateApiVersion;
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     * 
+     */
+    private @Nullable String templateKind;
     /**
      * @return The template of the gateway server. Default: wireguard-server.
      * 
@@ -78,6 +94,13 @@ public final class GatewayServer {
         return Optional.ofNullable(this.port);
     }
     /**
+     * @return A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
+     * 
+     */
+    public Optional<SecretReference> secretRef() {
+        return Optional.ofNullable(this.secretRef);
+    }
+    /**
      * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
      * 
      */
@@ -90,6 +113,20 @@ public final class GatewayServer {
      */
     public Map<String,String> serviceLabels() {
         return this.serviceLabels == null ? Map.of() : this.serviceLabels;
+    }
+    /**
+     * @return The API group and version of that kind. Default: networking.liqo.io/v1beta1.
+     * 
+     */
+    public Optional<String> templateApiVersion() {
+        return Optional.ofNullable(this.templateApiVersion);
+    }
+    /**
+     * @return The template&#39;s kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
+     * 
+     */
+    public Optional<String> templateKind() {
+        return Optional.ofNullable(this.templateKind);
     }
     /**
      * @return The template of the gateway server. Default: wireguard-server.
@@ -125,8 +162,11 @@ public final class GatewayServer {
         private @Nullable String loadBalancerIP;
         private @Nullable Integer nodePort;
         private @Nullable Integer port;
+        private @Nullable SecretReference secretRef;
         private @Nullable Map<String,String> serviceAnnotations;
         private @Nullable Map<String,String> serviceLabels;
+        private @Nullable String templateApiVersion;
+        private @Nullable String templateKind;
         private @Nullable String templateName;
         private @Nullable String templateNamespace;
         private @Nullable GatewayServiceType type;
@@ -136,8 +176,11 @@ public final class GatewayServer {
     	      this.loadBalancerIP = defaults.loadBalancerIP;
     	      this.nodePort = defaults.nodePort;
     	      this.port = defaults.port;
+    	      this.secretRef = defaults.secretRef;
     	      this.serviceAnnotations = defaults.serviceAnnotations;
     	      this.serviceLabels = defaults.serviceLabels;
+    	      this.templateApiVersion = defaults.templateApiVersion;
+    	      this.templateKind = defaults.templateKind;
     	      this.templateName = defaults.templateName;
     	      this.templateNamespace = defaults.templateNamespace;
     	      this.type = defaults.type;
@@ -162,6 +205,12 @@ public final class GatewayServer {
             return this;
         }
         @CustomType.Setter
+        public Builder secretRef(@Nullable SecretReference secretRef) {
+
+            this.secretRef = secretRef;
+            return this;
+        }
+        @CustomType.Setter
         public Builder serviceAnnotations(@Nullable Map<String,String> serviceAnnotations) {
 
             this.serviceAnnotations = serviceAnnotations;
@@ -171,6 +220,18 @@ public final class GatewayServer {
         public Builder serviceLabels(@Nullable Map<String,String> serviceLabels) {
 
             this.serviceLabels = serviceLabels;
+            return this;
+        }
+        @CustomType.Setter
+        public Builder templateApiVersion(@Nullable String templateApiVersion) {
+
+            this.templateApiVersion = templateApiVersion;
+            return this;
+        }
+        @CustomType.Setter
+        public Builder templateKind(@Nullable String templateKind) {
+
+            this.templateKind = templateKind;
             return this;
         }
         @CustomType.Setter
@@ -196,8 +257,11 @@ public final class GatewayServer {
             _resultValue.loadBalancerIP = loadBalancerIP;
             _resultValue.nodePort = nodePort;
             _resultValue.port = port;
+            _resultValue.secretRef = secretRef;
             _resultValue.serviceAnnotations = serviceAnnotations;
             _resultValue.serviceLabels = serviceLabels;
+            _resultValue.templateApiVersion = templateApiVersion;
+            _resultValue.templateKind = templateKind;
             _resultValue.templateName = templateName;
             _resultValue.templateNamespace = templateNamespace;
             _resultValue.type = type;
