@@ -124,6 +124,12 @@ namespace Pulumi.Liqo
         public Output<ImmutableArray<string>> Drift { get; private set; } = null!;
 
         /// <summary>
+        /// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+        /// </summary>
+        [Output("images")]
+        public Output<ImmutableArray<Outputs.ContainerImage>> Images { get; private set; } = null!;
+
+        /// <summary>
         /// The provider's ingress classes to offer; the first is the default.
         /// </summary>
         [Output("ingressClasses")]
@@ -226,6 +232,12 @@ namespace Pulumi.Liqo
         public Output<ImmutableArray<Outputs.Taint>> Taints { get; private set; } = null!;
 
         /// <summary>
+        /// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+        /// </summary>
+        [Output("template")]
+        public Output<object?> Template { get; private set; } = null!;
+
+        /// <summary>
         /// The namespace of the VirtualNode.
         /// </summary>
         [Output("tenantNamespace")]
@@ -242,6 +254,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Output("vkOptionsTemplateName")]
         public Output<string?> VkOptionsTemplateName { get; private set; } = null!;
+
+        /// <summary>
+        /// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+        /// </summary>
+        [Output("vkOptionsTemplateNamespace")]
+        public Output<string?> VkOptionsTemplateNamespace { get; private set; } = null!;
 
 
         /// <summary>
@@ -329,6 +347,18 @@ namespace Pulumi.Liqo
         /// </summary>
         [Input("disableNetworkCheck")]
         public Input<bool>? DisableNetworkCheck { get; set; }
+
+        [Input("images")]
+        private InputList<Inputs.ContainerImageArgs>? _images;
+
+        /// <summary>
+        /// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+        /// </summary>
+        public InputList<Inputs.ContainerImageArgs> Images
+        {
+            get => _images ?? (_images = new InputList<Inputs.ContainerImageArgs>());
+            set => _images = value;
+        }
 
         [Input("ingressClasses")]
         private InputList<string>? _ingressClasses;
@@ -486,6 +516,12 @@ namespace Pulumi.Liqo
             set => _taints = value;
         }
 
+        /// <summary>
+        /// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+        /// </summary>
+        [Input("template")]
+        public Input<object>? Template { get; set; }
+
         [Input("tolerations")]
         private InputList<Inputs.TolerationArgs>? _tolerations;
 
@@ -503,6 +539,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Input("vkOptionsTemplateName")]
         public Input<string>? VkOptionsTemplateName { get; set; }
+
+        /// <summary>
+        /// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+        /// </summary>
+        [Input("vkOptionsTemplateNamespace")]
+        public Input<string>? VkOptionsTemplateNamespace { get; set; }
 
         public VirtualNodeArgs()
         {

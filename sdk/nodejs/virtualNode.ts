@@ -110,6 +110,10 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
     /**
+     * Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+     */
+    declare public readonly images: pulumi.Output<outputs.ContainerImage[] | undefined>;
+    /**
      * The provider's ingress classes to offer; the first is the default.
      */
     declare public readonly ingressClasses: pulumi.Output<string[] | undefined>;
@@ -178,6 +182,10 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly taints: pulumi.Output<outputs.Taint[] | undefined>;
     /**
+     * What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     */
+    declare public readonly template: pulumi.Output<any | undefined>;
+    /**
      * The namespace of the VirtualNode.
      */
     declare public /*out*/ readonly tenantNamespace: pulumi.Output<string>;
@@ -189,6 +197,10 @@ export class VirtualNode extends pulumi.CustomResource {
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */
     declare public readonly vkOptionsTemplateName: pulumi.Output<string | undefined>;
+    /**
+     * The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+     */
+    declare public readonly vkOptionsTemplateNamespace: pulumi.Output<string | undefined>;
 
     /**
      * Create a VirtualNode resource with the given unique name, arguments, and options.
@@ -212,6 +224,7 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["cluster"] = args?.cluster;
             resourceInputs["createNode"] = (args?.createNode) ?? true;
             resourceInputs["disableNetworkCheck"] = (args?.disableNetworkCheck) ?? false;
+            resourceInputs["images"] = args?.images;
             resourceInputs["ingressClasses"] = args?.ingressClasses;
             resourceInputs["kubeconfigSecretName"] = args?.kubeconfigSecretName;
             resourceInputs["labels"] = args?.labels;
@@ -228,8 +241,10 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["runtimeClassName"] = args?.runtimeClassName;
             resourceInputs["storageClasses"] = args?.storageClasses;
             resourceInputs["taints"] = args?.taints;
+            resourceInputs["template"] = args?.template;
             resourceInputs["tolerations"] = args?.tolerations;
             resourceInputs["vkOptionsTemplateName"] = args?.vkOptionsTemplateName;
+            resourceInputs["vkOptionsTemplateNamespace"] = args?.vkOptionsTemplateNamespace;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["nodeName"] = undefined /*out*/;
@@ -242,6 +257,7 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["createNode"] = undefined /*out*/;
             resourceInputs["disableNetworkCheck"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
+            resourceInputs["images"] = undefined /*out*/;
             resourceInputs["ingressClasses"] = undefined /*out*/;
             resourceInputs["kubeconfigSecretName"] = undefined /*out*/;
             resourceInputs["labels"] = undefined /*out*/;
@@ -259,9 +275,11 @@ export class VirtualNode extends pulumi.CustomResource {
             resourceInputs["runtimeClassName"] = undefined /*out*/;
             resourceInputs["storageClasses"] = undefined /*out*/;
             resourceInputs["taints"] = undefined /*out*/;
+            resourceInputs["template"] = undefined /*out*/;
             resourceInputs["tenantNamespace"] = undefined /*out*/;
             resourceInputs["tolerations"] = undefined /*out*/;
             resourceInputs["vkOptionsTemplateName"] = undefined /*out*/;
+            resourceInputs["vkOptionsTemplateNamespace"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
         super(VirtualNode.__pulumiType, name, resourceInputs, opts);
@@ -292,6 +310,10 @@ export interface VirtualNodeArgs {
      * Count the node as ready whatever the network between the clusters. Default: false.
      */
     disableNetworkCheck?: pulumi.Input<boolean>;
+    /**
+     * Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+     */
+    images?: pulumi.Input<pulumi.Input<inputs.ContainerImageArgs>[]>;
     /**
      * The provider's ingress classes to offer; the first is the default.
      */
@@ -357,6 +379,10 @@ export interface VirtualNodeArgs {
      */
     taints?: pulumi.Input<pulumi.Input<inputs.TaintArgs>[]>;
     /**
+     * What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     */
+    template?: any;
+    /**
      * Tolerations that the pods get at the provider, beside their own. Default: none.
      */
     tolerations?: pulumi.Input<pulumi.Input<inputs.TolerationArgs>[]>;
@@ -364,4 +390,8 @@ export interface VirtualNodeArgs {
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */
     vkOptionsTemplateName?: pulumi.Input<string>;
+    /**
+     * The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+     */
+    vkOptionsTemplateNamespace?: pulumi.Input<string>;
 }

@@ -28,7 +28,7 @@ export async function inspectVirtualNode(
     client.get(NodeResource, { name: id.name }, signal),
   ]);
   if (!virtualNode) return undefined;
-  const observed = observedInputs(virtualNode, id, inputs);
+  const observed = observedInputs(virtualNode, id, consumer, inputs);
   const isReady = "done" in judgeNode(node, observed.resources);
   return {
     inputs: observed,
@@ -63,6 +63,7 @@ function expected(
 function observedInputs(
   { spec, metadata }: VirtualNode,
   id: { providerClusterId: string; name: string },
+  { agentNamespace }: Peer,
   inputs: VirtualNodeInputs | undefined,
 ): VirtualNodeInputs {
   const live = textual(spec.resourceQuota?.hard ?? {});
@@ -74,13 +75,17 @@ function observedInputs(
   );
   const switches = { createNode: spec.createNode ?? true, disableNetworkCheck: spec.disableNetworkCheck ?? false };
   if (inputs) return { ...inputs, resources, ...switches };
-  return importedInputs({ spec, metadata }, { ...id, resources, ...switches });
+  return importedInputs({ spec, metadata }, agentNamespace, { ...id, resources, ...switches });
 }
 
 /** All that the VirtualNode says and is not there by default. */
-function importedInputs({ spec, metadata }: Pick<VirtualNode, "spec" | "metadata">, known: object): VirtualNodeInputs {
+function importedInputs(
+  { spec, metadata }: Pick<VirtualNode, "spec" | "metadata">,
+  agentNamespace: string,
+  known: object,
+): VirtualNodeInputs {
   const slice = metadata.labels?.[Labels.resourceSliceName];
-  const template = spec.vkOptionsTemplateRef?.name;
+  const { name: options, namespace: optionsNamespace } = spec.vkOptionsTemplateRef ?? {};
   const labels = Object.entries(spec.labels ?? {}).filter(([key]) => key !== Labels.remoteClusterID);
   const found = {
     ...known,
@@ -100,7 +105,11 @@ function importedInputs({ spec, metadata }: Pick<VirtualNode, "spec" | "metadata
     loadBalancerClasses: defaultFirst(spec.loadBalancerClasses).map(
       ({ loadBalancerClassName }) => loadBalancerClassName,
     ),
-    vkOptionsTemplateName: template === Names.vkOptionsTemplate ? undefined : template,
+    vkOptionsTemplateName: options === Names.vkOptionsTemplate ? undefined : options,
+    vkOptionsTemplateNamespace: optionsNamespace === agentNamespace ? undefined : optionsNamespace,
+    // A whole Deployment, with its selector, is what Liqo has filled in: nobody asked for it.
+    template: spec.template?.spec?.selector ? undefined : spec.template,
+    images: spec.images,
   };
   const said = Object.entries(found).filter(([key, value]) => key in known || !isEmpty(value));
   return virtualNodeInputs.parse(Object.fromEntries(said));

@@ -3,6 +3,7 @@ import {
   annotationMap,
   clusterField,
   clusterId,
+  dnsLabel,
   labelMap,
   labelValue,
   objectMetadata,
@@ -78,6 +79,25 @@ const nodeAffinity = z.object({
     .meta({ description: "Which of the provider's nodes are better than others. Default: none." }),
 });
 
+const image = z
+  .object({
+    names: z.array(z.string().min(1)).min(1).meta({ description: "The names by which the image is known." }),
+    sizeBytes: z.int().min(0).optional().meta({ description: "The image's size, in bytes. Default: not told." }),
+  })
+  .meta({ description: "An image that the provider's nodes have.", typeName: "ContainerImage" });
+
+/** The parts of a Deployment that may be given. */
+const DEPLOYMENT = ["metadata", "spec"];
+
+const deployment = z.unknown().superRefine((value, context) => {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isObject && Object.keys(value).every((key) => DEPLOYMENT.includes(key))) return;
+  context.addIssue({
+    code: "custom",
+    message: 'must be an object with "metadata" and "spec" as a Deployment has them',
+  });
+});
+
 export const virtualNodeInputs = z.object({
   cluster: clusterField("The consumer: the cluster that gets the node."),
   name: sliceName.meta({ description: "Name of the VirtualNode and of its Node; unique in the cluster." }),
@@ -128,6 +148,18 @@ export const virtualNodeInputs = z.object({
   vkOptionsTemplateName: objectName.optional().meta({
     description:
       "The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.",
+  }),
+  vkOptionsTemplateNamespace: dnsLabel
+    .optional()
+    .meta({ description: "The VkOptionsTemplate's namespace. Default: the one the agent is installed in." }),
+  template: deployment.optional().meta({
+    description:
+      "What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. " +
+      "In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.",
+  }),
+  images: z.array(image).optional().meta({
+    description:
+      "Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.",
   }),
   createNode: z
     .boolean()

@@ -22,6 +22,7 @@ const DECIDED = [
   ["spec", "labels"],
   ["spec", "annotations"],
   ["spec", "taints"],
+  ["spec", "images"],
   ...[
     "nodeSelector",
     "affinity",
@@ -65,8 +66,10 @@ export function virtualNodeManifest(
         apiVersion: `${OFFLOADING.group}/${OFFLOADING.version}`,
         kind: "VkOptionsTemplate",
         name: inputs.vkOptionsTemplateName ?? Names.vkOptionsTemplate,
-        namespace: agentNamespace,
+        namespace: inputs.vkOptionsTemplateNamespace ?? agentNamespace,
       },
+      ...(inputs.template ? { template: inputs.template } : {}),
+      ...(inputs.images ? { images: inputs.images } : {}),
     },
   };
 }

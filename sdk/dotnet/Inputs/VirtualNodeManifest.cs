@@ -51,6 +51,18 @@ namespace Pulumi.Liqo.Inputs
         [Input("disableNetworkCheck")]
         public bool? DisableNetworkCheck { get; set; }
 
+        [Input("images")]
+        private List<Inputs.ContainerImage>? _images;
+
+        /// <summary>
+        /// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+        /// </summary>
+        public List<Inputs.ContainerImage> Images
+        {
+            get => _images ?? (_images = new List<Inputs.ContainerImage>());
+            set => _images = value;
+        }
+
         [Input("ingressClasses")]
         private List<string>? _ingressClasses;
 
@@ -201,6 +213,12 @@ namespace Pulumi.Liqo.Inputs
             set => _taints = value;
         }
 
+        /// <summary>
+        /// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+        /// </summary>
+        [Input("template")]
+        public object? Template { get; set; }
+
         [Input("tolerations")]
         private List<Inputs.Toleration>? _tolerations;
 
@@ -218,6 +236,12 @@ namespace Pulumi.Liqo.Inputs
         /// </summary>
         [Input("vkOptionsTemplateName")]
         public string? VkOptionsTemplateName { get; set; }
+
+        /// <summary>
+        /// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+        /// </summary>
+        [Input("vkOptionsTemplateNamespace")]
+        public string? VkOptionsTemplateNamespace { get; set; }
 
         public VirtualNodeManifest()
         {

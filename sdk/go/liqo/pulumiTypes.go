@@ -1953,6 +1953,115 @@ func (o ConnectionStatusOutput) Provider() pulumi.StringOutput {
 	return o.ApplyT(func(v ConnectionStatus) string { return v.Provider }).(pulumi.StringOutput)
 }
 
+// An image that the provider's nodes have.
+type ContainerImage struct {
+	// The names by which the image is known.
+	Names []string `pulumi:"names"`
+	// The image's size, in bytes. Default: not told.
+	SizeBytes *int `pulumi:"sizeBytes"`
+}
+
+// ContainerImageInput is an input type that accepts ContainerImageArgs and ContainerImageOutput values.
+// You can construct a concrete instance of `ContainerImageInput` via:
+//
+//	ContainerImageArgs{...}
+type ContainerImageInput interface {
+	pulumi.Input
+
+	ToContainerImageOutput() ContainerImageOutput
+	ToContainerImageOutputWithContext(context.Context) ContainerImageOutput
+}
+
+// An image that the provider's nodes have.
+type ContainerImageArgs struct {
+	// The names by which the image is known.
+	Names pulumi.StringArrayInput `pulumi:"names"`
+	// The image's size, in bytes. Default: not told.
+	SizeBytes pulumi.IntPtrInput `pulumi:"sizeBytes"`
+}
+
+func (ContainerImageArgs) ElementType() reflect.Type {
+	return reflect.TypeOf((*ContainerImage)(nil)).Elem()
+}
+
+func (i ContainerImageArgs) ToContainerImageOutput() ContainerImageOutput {
+	return i.ToContainerImageOutputWithContext(context.Background())
+}
+
+func (i ContainerImageArgs) ToContainerImageOutputWithContext(ctx context.Context) ContainerImageOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(ContainerImageOutput)
+}
+
+// ContainerImageArrayInput is an input type that accepts ContainerImageArray and ContainerImageArrayOutput values.
+// You can construct a concrete instance of `ContainerImageArrayInput` via:
+//
+//	ContainerImageArray{ ContainerImageArgs{...} }
+type ContainerImageArrayInput interface {
+	pulumi.Input
+
+	ToContainerImageArrayOutput() ContainerImageArrayOutput
+	ToContainerImageArrayOutputWithContext(context.Context) ContainerImageArrayOutput
+}
+
+type ContainerImageArray []ContainerImageInput
+
+func (ContainerImageArray) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]ContainerImage)(nil)).Elem()
+}
+
+func (i ContainerImageArray) ToContainerImageArrayOutput() ContainerImageArrayOutput {
+	return i.ToContainerImageArrayOutputWithContext(context.Background())
+}
+
+func (i ContainerImageArray) ToContainerImageArrayOutputWithContext(ctx context.Context) ContainerImageArrayOutput {
+	return pulumi.ToOutputWithContext(ctx, i).(ContainerImageArrayOutput)
+}
+
+// An image that the provider's nodes have.
+type ContainerImageOutput struct{ *pulumi.OutputState }
+
+func (ContainerImageOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*ContainerImage)(nil)).Elem()
+}
+
+func (o ContainerImageOutput) ToContainerImageOutput() ContainerImageOutput {
+	return o
+}
+
+func (o ContainerImageOutput) ToContainerImageOutputWithContext(ctx context.Context) ContainerImageOutput {
+	return o
+}
+
+// The names by which the image is known.
+func (o ContainerImageOutput) Names() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v ContainerImage) []string { return v.Names }).(pulumi.StringArrayOutput)
+}
+
+// The image's size, in bytes. Default: not told.
+func (o ContainerImageOutput) SizeBytes() pulumi.IntPtrOutput {
+	return o.ApplyT(func(v ContainerImage) *int { return v.SizeBytes }).(pulumi.IntPtrOutput)
+}
+
+type ContainerImageArrayOutput struct{ *pulumi.OutputState }
+
+func (ContainerImageArrayOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*[]ContainerImage)(nil)).Elem()
+}
+
+func (o ContainerImageArrayOutput) ToContainerImageArrayOutput() ContainerImageArrayOutput {
+	return o
+}
+
+func (o ContainerImageArrayOutput) ToContainerImageArrayOutputWithContext(ctx context.Context) ContainerImageArrayOutput {
+	return o
+}
+
+func (o ContainerImageArrayOutput) Index(i pulumi.IntInput) ContainerImageOutput {
+	return pulumi.All(o, i).ApplyT(func(vs []interface{}) ContainerImage {
+		return vs[0].([]ContainerImage)[vs[1].(int)]
+	}).(ContainerImageOutput)
+}
+
 type ExpectedEndpoint struct {
 	// IP addresses or DNS names.
 	Addresses []string `pulumi:"addresses"`
@@ -7275,6 +7384,8 @@ type VirtualNodeManifest struct {
 	CreateNode *bool `pulumi:"createNode"`
 	// Count the node as ready whatever the network between the clusters. Default: false.
 	DisableNetworkCheck *bool `pulumi:"disableNetworkCheck"`
+	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+	Images []ContainerImage `pulumi:"images"`
 	// The provider's ingress classes to offer; the first is the default.
 	IngressClasses []string `pulumi:"ingressClasses"`
 	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
@@ -7305,10 +7416,14 @@ type VirtualNodeManifest struct {
 	StorageClasses []string `pulumi:"storageClasses"`
 	// Taints of the node, beside that of every virtual node.
 	Taints []Taint `pulumi:"taints"`
+	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+	Template interface{} `pulumi:"template"`
 	// Tolerations that the pods get at the provider, beside their own. Default: none.
 	Tolerations []Toleration `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName *string `pulumi:"vkOptionsTemplateName"`
+	// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+	VkOptionsTemplateNamespace *string `pulumi:"vkOptionsTemplateNamespace"`
 }
 
 // Defaults sets the appropriate defaults for VirtualNodeManifest
@@ -7349,6 +7464,8 @@ type VirtualNodeManifestArgs struct {
 	CreateNode pulumi.BoolPtrInput `pulumi:"createNode"`
 	// Count the node as ready whatever the network between the clusters. Default: false.
 	DisableNetworkCheck pulumi.BoolPtrInput `pulumi:"disableNetworkCheck"`
+	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+	Images ContainerImageArrayInput `pulumi:"images"`
 	// The provider's ingress classes to offer; the first is the default.
 	IngressClasses pulumi.StringArrayInput `pulumi:"ingressClasses"`
 	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
@@ -7379,10 +7496,14 @@ type VirtualNodeManifestArgs struct {
 	StorageClasses pulumi.StringArrayInput `pulumi:"storageClasses"`
 	// Taints of the node, beside that of every virtual node.
 	Taints TaintArrayInput `pulumi:"taints"`
+	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+	Template pulumi.Input `pulumi:"template"`
 	// Tolerations that the pods get at the provider, beside their own. Default: none.
 	Tolerations TolerationArrayInput `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName pulumi.StringPtrInput `pulumi:"vkOptionsTemplateName"`
+	// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+	VkOptionsTemplateNamespace pulumi.StringPtrInput `pulumi:"vkOptionsTemplateNamespace"`
 }
 
 // Defaults sets the appropriate defaults for VirtualNodeManifestArgs
@@ -7471,6 +7592,11 @@ func (o VirtualNodeManifestOutput) DisableNetworkCheck() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) *bool { return v.DisableNetworkCheck }).(pulumi.BoolPtrOutput)
 }
 
+// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+func (o VirtualNodeManifestOutput) Images() ContainerImageArrayOutput {
+	return o.ApplyT(func(v VirtualNodeManifest) []ContainerImage { return v.Images }).(ContainerImageArrayOutput)
+}
+
 // The provider's ingress classes to offer; the first is the default.
 func (o VirtualNodeManifestOutput) IngressClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.IngressClasses }).(pulumi.StringArrayOutput)
@@ -7546,6 +7672,11 @@ func (o VirtualNodeManifestOutput) Taints() TaintArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []Taint { return v.Taints }).(TaintArrayOutput)
 }
 
+// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+func (o VirtualNodeManifestOutput) Template() pulumi.AnyOutput {
+	return o.ApplyT(func(v VirtualNodeManifest) interface{} { return v.Template }).(pulumi.AnyOutput)
+}
+
 // Tolerations that the pods get at the provider, beside their own. Default: none.
 func (o VirtualNodeManifestOutput) Tolerations() TolerationArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []Toleration { return v.Tolerations }).(TolerationArrayOutput)
@@ -7554,6 +7685,11 @@ func (o VirtualNodeManifestOutput) Tolerations() TolerationArrayOutput {
 // The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 func (o VirtualNodeManifestOutput) VkOptionsTemplateName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) *string { return v.VkOptionsTemplateName }).(pulumi.StringPtrOutput)
+}
+
+// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+func (o VirtualNodeManifestOutput) VkOptionsTemplateNamespace() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v VirtualNodeManifest) *string { return v.VkOptionsTemplateNamespace }).(pulumi.StringPtrOutput)
 }
 
 type VirtualNodeManifestArrayOutput struct{ *pulumi.OutputState }
@@ -7664,6 +7800,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*ClusterArrayInput)(nil)).Elem(), ClusterArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ClusterSelectorInput)(nil)).Elem(), ClusterSelectorArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ClusterSelectorPtrInput)(nil)).Elem(), ClusterSelectorArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*ContainerImageInput)(nil)).Elem(), ContainerImageArgs{})
+	pulumi.RegisterInputType(reflect.TypeOf((*ContainerImageArrayInput)(nil)).Elem(), ContainerImageArray{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ExpectedEndpointInput)(nil)).Elem(), ExpectedEndpointArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*ExpectedEndpointPtrInput)(nil)).Elem(), ExpectedEndpointArgs{})
 	pulumi.RegisterInputType(reflect.TypeOf((*GatewayClientInput)(nil)).Elem(), GatewayClientArgs{})
@@ -7720,6 +7858,8 @@ func init() {
 	pulumi.RegisterOutputType(ClusterSelectorOutput{})
 	pulumi.RegisterOutputType(ClusterSelectorPtrOutput{})
 	pulumi.RegisterOutputType(ConnectionStatusOutput{})
+	pulumi.RegisterOutputType(ContainerImageOutput{})
+	pulumi.RegisterOutputType(ContainerImageArrayOutput{})
 	pulumi.RegisterOutputType(ExpectedEndpointOutput{})
 	pulumi.RegisterOutputType(ExpectedEndpointPtrOutput{})
 	pulumi.RegisterOutputType(GatewayClientOutput{})

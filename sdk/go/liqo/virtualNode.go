@@ -94,6 +94,8 @@ type VirtualNode struct {
 	DisableNetworkCheck pulumi.BoolOutput `pulumi:"disableNetworkCheck"`
 	// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
 	Drift pulumi.StringArrayOutput `pulumi:"drift"`
+	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+	Images ContainerImageArrayOutput `pulumi:"images"`
 	// The provider's ingress classes to offer; the first is the default.
 	IngressClasses pulumi.StringArrayOutput `pulumi:"ingressClasses"`
 	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
@@ -128,12 +130,16 @@ type VirtualNode struct {
 	StorageClasses pulumi.StringArrayOutput `pulumi:"storageClasses"`
 	// Taints of the node, beside that of every virtual node.
 	Taints TaintArrayOutput `pulumi:"taints"`
+	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+	Template pulumi.AnyOutput `pulumi:"template"`
 	// The namespace of the VirtualNode.
 	TenantNamespace pulumi.StringOutput `pulumi:"tenantNamespace"`
 	// Tolerations that the pods get at the provider, beside their own. Default: none.
 	Tolerations TolerationArrayOutput `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName pulumi.StringPtrOutput `pulumi:"vkOptionsTemplateName"`
+	// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+	VkOptionsTemplateNamespace pulumi.StringPtrOutput `pulumi:"vkOptionsTemplateNamespace"`
 }
 
 // NewVirtualNode registers a new resource with the given unique name, arguments, and options.
@@ -198,6 +204,8 @@ type virtualNodeArgs struct {
 	CreateNode *bool `pulumi:"createNode"`
 	// Count the node as ready whatever the network between the clusters. Default: false.
 	DisableNetworkCheck *bool `pulumi:"disableNetworkCheck"`
+	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+	Images []ContainerImage `pulumi:"images"`
 	// The provider's ingress classes to offer; the first is the default.
 	IngressClasses []string `pulumi:"ingressClasses"`
 	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
@@ -230,10 +238,14 @@ type virtualNodeArgs struct {
 	StorageClasses []string `pulumi:"storageClasses"`
 	// Taints of the node, beside that of every virtual node.
 	Taints []Taint `pulumi:"taints"`
+	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+	Template interface{} `pulumi:"template"`
 	// Tolerations that the pods get at the provider, beside their own. Default: none.
 	Tolerations []Toleration `pulumi:"tolerations"`
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName *string `pulumi:"vkOptionsTemplateName"`
+	// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+	VkOptionsTemplateNamespace *string `pulumi:"vkOptionsTemplateNamespace"`
 }
 
 // The set of arguments for constructing a VirtualNode resource.
@@ -248,6 +260,8 @@ type VirtualNodeArgs struct {
 	CreateNode pulumi.BoolPtrInput
 	// Count the node as ready whatever the network between the clusters. Default: false.
 	DisableNetworkCheck pulumi.BoolPtrInput
+	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+	Images ContainerImageArrayInput
 	// The provider's ingress classes to offer; the first is the default.
 	IngressClasses pulumi.StringArrayInput
 	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
@@ -280,10 +294,14 @@ type VirtualNodeArgs struct {
 	StorageClasses pulumi.StringArrayInput
 	// Taints of the node, beside that of every virtual node.
 	Taints TaintArrayInput
+	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+	Template pulumi.Input
 	// Tolerations that the pods get at the provider, beside their own. Default: none.
 	Tolerations TolerationArrayInput
 	// The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 	VkOptionsTemplateName pulumi.StringPtrInput
+	// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+	VkOptionsTemplateNamespace pulumi.StringPtrInput
 }
 
 func (VirtualNodeArgs) ElementType() reflect.Type {
@@ -408,6 +426,11 @@ func (o VirtualNodeOutput) Drift() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.Drift }).(pulumi.StringArrayOutput)
 }
 
+// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+func (o VirtualNodeOutput) Images() ContainerImageArrayOutput {
+	return o.ApplyT(func(v *VirtualNode) ContainerImageArrayOutput { return v.Images }).(ContainerImageArrayOutput)
+}
+
 // The provider's ingress classes to offer; the first is the default.
 func (o VirtualNodeOutput) IngressClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.IngressClasses }).(pulumi.StringArrayOutput)
@@ -493,6 +516,11 @@ func (o VirtualNodeOutput) Taints() TaintArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) TaintArrayOutput { return v.Taints }).(TaintArrayOutput)
 }
 
+// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+func (o VirtualNodeOutput) Template() pulumi.AnyOutput {
+	return o.ApplyT(func(v *VirtualNode) pulumi.AnyOutput { return v.Template }).(pulumi.AnyOutput)
+}
+
 // The namespace of the VirtualNode.
 func (o VirtualNodeOutput) TenantNamespace() pulumi.StringOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringOutput { return v.TenantNamespace }).(pulumi.StringOutput)
@@ -506,6 +534,11 @@ func (o VirtualNodeOutput) Tolerations() TolerationArrayOutput {
 // The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
 func (o VirtualNodeOutput) VkOptionsTemplateName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringPtrOutput { return v.VkOptionsTemplateName }).(pulumi.StringPtrOutput)
+}
+
+// The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+func (o VirtualNodeOutput) VkOptionsTemplateNamespace() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *VirtualNode) pulumi.StringPtrOutput { return v.VkOptionsTemplateNamespace }).(pulumi.StringPtrOutput)
 }
 
 type VirtualNodeArrayOutput struct{ *pulumi.OutputState }

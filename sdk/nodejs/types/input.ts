@@ -502,6 +502,34 @@ export interface ClusterSelectorArgs {
     nodeSelectorTerms?: pulumi.Input<pulumi.Input<inputs.NodeSelectorTermArgs>[]>;
 }
 
+/**
+ * An image that the provider's nodes have.
+ */
+export interface ContainerImage {
+    /**
+     * The names by which the image is known.
+     */
+    names: string[];
+    /**
+     * The image's size, in bytes. Default: not told.
+     */
+    sizeBytes?: number;
+}
+
+/**
+ * An image that the provider's nodes have.
+ */
+export interface ContainerImageArgs {
+    /**
+     * The names by which the image is known.
+     */
+    names: pulumi.Input<pulumi.Input<string>[]>;
+    /**
+     * The image's size, in bytes. Default: not told.
+     */
+    sizeBytes?: pulumi.Input<number>;
+}
+
 export interface ExpectedEndpoint {
     /**
      * IP addresses or DNS names.
@@ -1572,6 +1600,10 @@ export interface VirtualNodeManifest {
      */
     disableNetworkCheck?: boolean;
     /**
+     * Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+     */
+    images?: inputs.ContainerImage[];
+    /**
      * The provider's ingress classes to offer; the first is the default.
      */
     ingressClasses?: string[];
@@ -1632,6 +1664,10 @@ export interface VirtualNodeManifest {
      */
     taints?: inputs.Taint[];
     /**
+     * What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     */
+    template?: any;
+    /**
      * Tolerations that the pods get at the provider, beside their own. Default: none.
      */
     tolerations?: inputs.Toleration[];
@@ -1639,6 +1675,10 @@ export interface VirtualNodeManifest {
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */
     vkOptionsTemplateName?: string;
+    /**
+     * The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+     */
+    vkOptionsTemplateNamespace?: string;
 }
 /**
  * virtualNodeManifestProvideDefaults sets the appropriate defaults for VirtualNodeManifest
@@ -1671,6 +1711,10 @@ export interface VirtualNodeManifestArgs {
      * Count the node as ready whatever the network between the clusters. Default: false.
      */
     disableNetworkCheck?: pulumi.Input<boolean>;
+    /**
+     * Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+     */
+    images?: pulumi.Input<pulumi.Input<inputs.ContainerImageArgs>[]>;
     /**
      * The provider's ingress classes to offer; the first is the default.
      */
@@ -1732,6 +1776,10 @@ export interface VirtualNodeManifestArgs {
      */
     taints?: pulumi.Input<pulumi.Input<inputs.TaintArgs>[]>;
     /**
+     * What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     */
+    template?: any;
+    /**
      * Tolerations that the pods get at the provider, beside their own. Default: none.
      */
     tolerations?: pulumi.Input<pulumi.Input<inputs.TolerationArgs>[]>;
@@ -1739,6 +1787,10 @@ export interface VirtualNodeManifestArgs {
      * The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
      */
     vkOptionsTemplateName?: pulumi.Input<string>;
+    /**
+     * The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+     */
+    vkOptionsTemplateNamespace?: pulumi.Input<string>;
 }
 /**
  * virtualNodeManifestArgsProvideDefaults sets the appropriate defaults for VirtualNodeManifestArgs

@@ -62,6 +62,20 @@ export interface ConnectionStatus {
     provider: string;
 }
 
+/**
+ * An image that the provider's nodes have.
+ */
+export interface ContainerImage {
+    /**
+     * The names by which the image is known.
+     */
+    names: string[];
+    /**
+     * The image's size, in bytes. Default: not told.
+     */
+    sizeBytes?: number;
+}
+
 export interface GatewayClient {
     /**
      * Where the client finds the server, an IP address or a DNS name: for a NAT or proxy in between. Default: the server's own endpoint.

@@ -32,6 +32,10 @@ __all__ = [
     'ClusterSelectorArgsDict',
     'ClusterArgs',
     'ClusterArgsDict',
+    'ContainerImage',
+    'ContainerImageDict',
+    'ContainerImageArgs',
+    'ContainerImageArgsDict',
     'ExpectedEndpoint',
     'ExpectedEndpointDict',
     'GatewayClient',
@@ -1313,6 +1317,116 @@ class ClusterArgs:
     @kubeconfig.setter
     def kubeconfig(self, value: Optional[pulumi.Input[_builtins.str]]):
         pulumi.set(self, "kubeconfig", value)
+
+
+if not MYPY:
+    class ContainerImageDict(TypedDict):
+        """
+        An image that the provider's nodes have.
+        """
+        names: Sequence[_builtins.str]
+        """
+        The names by which the image is known.
+        """
+        size_bytes: NotRequired[_builtins.int]
+        """
+        The image's size, in bytes. Default: not told.
+        """
+elif False:
+    ContainerImageDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class ContainerImage:
+    def __init__(__self__, *,
+                 names: Sequence[_builtins.str],
+                 size_bytes: Optional[_builtins.int] = None):
+        """
+        An image that the provider's nodes have.
+        :param Sequence[_builtins.str] names: The names by which the image is known.
+        :param _builtins.int size_bytes: The image's size, in bytes. Default: not told.
+        """
+        pulumi.set(__self__, "names", names)
+        if size_bytes is not None:
+            pulumi.set(__self__, "size_bytes", size_bytes)
+
+    @_builtins.property
+    @pulumi.getter
+    def names(self) -> Sequence[_builtins.str]:
+        """
+        The names by which the image is known.
+        """
+        return pulumi.get(self, "names")
+
+    @names.setter
+    def names(self, value: Sequence[_builtins.str]):
+        pulumi.set(self, "names", value)
+
+    @_builtins.property
+    @pulumi.getter(name="sizeBytes")
+    def size_bytes(self) -> Optional[_builtins.int]:
+        """
+        The image's size, in bytes. Default: not told.
+        """
+        return pulumi.get(self, "size_bytes")
+
+    @size_bytes.setter
+    def size_bytes(self, value: Optional[_builtins.int]):
+        pulumi.set(self, "size_bytes", value)
+
+
+if not MYPY:
+    class ContainerImageArgsDict(TypedDict):
+        """
+        An image that the provider's nodes have.
+        """
+        names: pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]
+        """
+        The names by which the image is known.
+        """
+        size_bytes: NotRequired[pulumi.Input[_builtins.int]]
+        """
+        The image's size, in bytes. Default: not told.
+        """
+elif False:
+    ContainerImageArgsDict: TypeAlias = Mapping[str, Any]
+
+@pulumi.input_type
+class ContainerImageArgs:
+    def __init__(__self__, *,
+                 names: pulumi.Input[Sequence[pulumi.Input[_builtins.str]]],
+                 size_bytes: Optional[pulumi.Input[_builtins.int]] = None):
+        """
+        An image that the provider's nodes have.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] names: The names by which the image is known.
+        :param pulumi.Input[_builtins.int] size_bytes: The image's size, in bytes. Default: not told.
+        """
+        pulumi.set(__self__, "names", names)
+        if size_bytes is not None:
+            pulumi.set(__self__, "size_bytes", size_bytes)
+
+    @_builtins.property
+    @pulumi.getter
+    def names(self) -> pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]:
+        """
+        The names by which the image is known.
+        """
+        return pulumi.get(self, "names")
+
+    @names.setter
+    def names(self, value: pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]):
+        pulumi.set(self, "names", value)
+
+    @_builtins.property
+    @pulumi.getter(name="sizeBytes")
+    def size_bytes(self) -> Optional[pulumi.Input[_builtins.int]]:
+        """
+        The image's size, in bytes. Default: not told.
+        """
+        return pulumi.get(self, "size_bytes")
+
+    @size_bytes.setter
+    def size_bytes(self, value: Optional[pulumi.Input[_builtins.int]]):
+        pulumi.set(self, "size_bytes", value)
 
 
 if not MYPY:
@@ -4467,6 +4581,10 @@ if not MYPY:
         """
         Count the node as ready whatever the network between the clusters. Default: false.
         """
+        images: NotRequired[Sequence['ContainerImageDict']]
+        """
+        Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+        """
         ingress_classes: NotRequired[Sequence[_builtins.str]]
         """
         The provider's ingress classes to offer; the first is the default.
@@ -4523,6 +4641,10 @@ if not MYPY:
         """
         Taints of the node, beside that of every virtual node.
         """
+        template: NotRequired[Any]
+        """
+        What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+        """
         tolerations: NotRequired[Sequence['TolerationDict']]
         """
         Tolerations that the pods get at the provider, beside their own. Default: none.
@@ -4530,6 +4652,10 @@ if not MYPY:
         vk_options_template_name: NotRequired[_builtins.str]
         """
         The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
+        """
+        vk_options_template_namespace: NotRequired[_builtins.str]
+        """
+        The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
         """
 elif False:
     VirtualNodeManifestDict: TypeAlias = Mapping[str, Any]
@@ -4542,6 +4668,7 @@ class VirtualNodeManifest:
                  annotations_not_reflected: Optional[Sequence[_builtins.str]] = None,
                  create_node: Optional[_builtins.bool] = None,
                  disable_network_check: Optional[_builtins.bool] = None,
+                 images: Optional[Sequence['ContainerImage']] = None,
                  ingress_classes: Optional[Sequence[_builtins.str]] = None,
                  kubeconfig_secret_name: Optional[_builtins.str] = None,
                  labels: Optional[Mapping[str, _builtins.str]] = None,
@@ -4556,8 +4683,10 @@ class VirtualNodeManifest:
                  runtime_class_name: Optional[_builtins.str] = None,
                  storage_classes: Optional[Sequence[_builtins.str]] = None,
                  taints: Optional[Sequence['Taint']] = None,
+                 template: Optional[Any] = None,
                  tolerations: Optional[Sequence['Toleration']] = None,
-                 vk_options_template_name: Optional[_builtins.str] = None):
+                 vk_options_template_name: Optional[_builtins.str] = None,
+                 vk_options_template_namespace: Optional[_builtins.str] = None):
         """
         A further virtual node.
         :param _builtins.str name: Name of the VirtualNode and of its Node; unique in the cluster.
@@ -4565,6 +4694,7 @@ class VirtualNodeManifest:
         :param Sequence[_builtins.str] annotations_not_reflected: Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param _builtins.bool create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param _builtins.bool disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
+        :param Sequence['ContainerImage'] images: Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
         :param Sequence[_builtins.str] ingress_classes: The provider's ingress classes to offer; the first is the default.
         :param _builtins.str kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
         :param Mapping[str, _builtins.str] labels: Labels of the node, beside those that every virtual node has.
@@ -4579,8 +4709,10 @@ class VirtualNodeManifest:
         :param _builtins.str runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
         :param Sequence[_builtins.str] storage_classes: The provider's storage classes to offer; the first is the default.
         :param Sequence['Taint'] taints: Taints of the node, beside that of every virtual node.
+        :param Any template: What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
         :param Sequence['Toleration'] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param _builtins.str vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
+        :param _builtins.str vk_options_template_namespace: The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
         """
         pulumi.set(__self__, "name", name)
         if annotations is not None:
@@ -4595,6 +4727,8 @@ class VirtualNodeManifest:
             disable_network_check = False
         if disable_network_check is not None:
             pulumi.set(__self__, "disable_network_check", disable_network_check)
+        if images is not None:
+            pulumi.set(__self__, "images", images)
         if ingress_classes is not None:
             pulumi.set(__self__, "ingress_classes", ingress_classes)
         if kubeconfig_secret_name is not None:
@@ -4623,10 +4757,14 @@ class VirtualNodeManifest:
             pulumi.set(__self__, "storage_classes", storage_classes)
         if taints is not None:
             pulumi.set(__self__, "taints", taints)
+        if template is not None:
+            pulumi.set(__self__, "template", template)
         if tolerations is not None:
             pulumi.set(__self__, "tolerations", tolerations)
         if vk_options_template_name is not None:
             pulumi.set(__self__, "vk_options_template_name", vk_options_template_name)
+        if vk_options_template_namespace is not None:
+            pulumi.set(__self__, "vk_options_template_namespace", vk_options_template_namespace)
 
     @_builtins.property
     @pulumi.getter
@@ -4687,6 +4825,18 @@ class VirtualNodeManifest:
     @disable_network_check.setter
     def disable_network_check(self, value: Optional[_builtins.bool]):
         pulumi.set(self, "disable_network_check", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def images(self) -> Optional[Sequence['ContainerImage']]:
+        """
+        Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+        """
+        return pulumi.get(self, "images")
+
+    @images.setter
+    def images(self, value: Optional[Sequence['ContainerImage']]):
+        pulumi.set(self, "images", value)
 
     @_builtins.property
     @pulumi.getter(name="ingressClasses")
@@ -4858,6 +5008,18 @@ class VirtualNodeManifest:
 
     @_builtins.property
     @pulumi.getter
+    def template(self) -> Optional[Any]:
+        """
+        What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+        """
+        return pulumi.get(self, "template")
+
+    @template.setter
+    def template(self, value: Optional[Any]):
+        pulumi.set(self, "template", value)
+
+    @_builtins.property
+    @pulumi.getter
     def tolerations(self) -> Optional[Sequence['Toleration']]:
         """
         Tolerations that the pods get at the provider, beside their own. Default: none.
@@ -4879,5 +5041,17 @@ class VirtualNodeManifest:
     @vk_options_template_name.setter
     def vk_options_template_name(self, value: Optional[_builtins.str]):
         pulumi.set(self, "vk_options_template_name", value)
+
+    @_builtins.property
+    @pulumi.getter(name="vkOptionsTemplateNamespace")
+    def vk_options_template_namespace(self) -> Optional[_builtins.str]:
+        """
+        The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+        """
+        return pulumi.get(self, "vk_options_template_namespace")
+
+    @vk_options_template_namespace.setter
+    def vk_options_template_namespace(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "vk_options_template_namespace", value)
 
 

@@ -21,6 +21,7 @@ __all__ = [
     'ClusterRanges',
     'ClusterSelector',
     'ConnectionStatus',
+    'ContainerImage',
     'GatewayClient',
     'GatewayEndpoint',
     'GatewayServer',
@@ -211,6 +212,57 @@ class ConnectionStatus(dict):
         Seen by the provider.
         """
         return pulumi.get(self, "provider")
+
+
+@pulumi.output_type
+class ContainerImage(dict):
+    """
+    An image that the provider's nodes have.
+    """
+    @staticmethod
+    def __key_warning(key: str):
+        suggest = None
+        if key == "sizeBytes":
+            suggest = "size_bytes"
+
+        if suggest:
+            pulumi.log.warn(f"Key '{key}' not found in ContainerImage. Access the value via the '{suggest}' property getter instead.")
+
+    def __getitem__(self, key: str) -> Any:
+        ContainerImage.__key_warning(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default = None) -> Any:
+        ContainerImage.__key_warning(key)
+        return super().get(key, default)
+
+    def __init__(__self__, *,
+                 names: Sequence[_builtins.str],
+                 size_bytes: Optional[_builtins.int] = None):
+        """
+        An image that the provider's nodes have.
+        :param Sequence[_builtins.str] names: The names by which the image is known.
+        :param _builtins.int size_bytes: The image's size, in bytes. Default: not told.
+        """
+        pulumi.set(__self__, "names", names)
+        if size_bytes is not None:
+            pulumi.set(__self__, "size_bytes", size_bytes)
+
+    @_builtins.property
+    @pulumi.getter
+    def names(self) -> Sequence[_builtins.str]:
+        """
+        The names by which the image is known.
+        """
+        return pulumi.get(self, "names")
+
+    @_builtins.property
+    @pulumi.getter(name="sizeBytes")
+    def size_bytes(self) -> Optional[_builtins.int]:
+        """
+        The image's size, in bytes. Default: not told.
+        """
+        return pulumi.get(self, "size_bytes")
 
 
 @pulumi.output_type

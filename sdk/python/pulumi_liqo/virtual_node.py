@@ -29,6 +29,7 @@ class VirtualNodeArgs:
                  cluster: Optional[pulumi.Input['ClusterArgs']] = None,
                  create_node: Optional[pulumi.Input[_builtins.bool]] = None,
                  disable_network_check: Optional[pulumi.Input[_builtins.bool]] = None,
+                 images: Optional[pulumi.Input[Sequence[pulumi.Input['ContainerImageArgs']]]] = None,
                  ingress_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  kubeconfig_secret_name: Optional[pulumi.Input[_builtins.str]] = None,
                  labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -43,8 +44,10 @@ class VirtualNodeArgs:
                  runtime_class_name: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  taints: Optional[pulumi.Input[Sequence[pulumi.Input['TaintArgs']]]] = None,
+                 template: Optional[Any] = None,
                  tolerations: Optional[pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]]] = None,
-                 vk_options_template_name: Optional[pulumi.Input[_builtins.str]] = None):
+                 vk_options_template_name: Optional[pulumi.Input[_builtins.str]] = None,
+                 vk_options_template_namespace: Optional[pulumi.Input[_builtins.str]] = None):
         """
         The set of arguments for constructing a VirtualNode resource.
         :param pulumi.Input[_builtins.str] name: Name of the VirtualNode and of its Node; unique in the cluster.
@@ -54,6 +57,7 @@ class VirtualNodeArgs:
         :param pulumi.Input['ClusterArgs'] cluster: The consumer: the cluster that gets the node.
         :param pulumi.Input[_builtins.bool] create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param pulumi.Input[_builtins.bool] disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
+        :param pulumi.Input[Sequence[pulumi.Input['ContainerImageArgs']]] images: Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer; the first is the default.
         :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has.
@@ -68,8 +72,10 @@ class VirtualNodeArgs:
         :param pulumi.Input[_builtins.str] runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer; the first is the default.
         :param pulumi.Input[Sequence[pulumi.Input['TaintArgs']]] taints: Taints of the node, beside that of every virtual node.
+        :param Any template: What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
         :param pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param pulumi.Input[_builtins.str] vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
+        :param pulumi.Input[_builtins.str] vk_options_template_namespace: The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
         """
         pulumi.set(__self__, "name", name)
         pulumi.set(__self__, "provider_cluster_id", provider_cluster_id)
@@ -87,6 +93,8 @@ class VirtualNodeArgs:
             disable_network_check = False
         if disable_network_check is not None:
             pulumi.set(__self__, "disable_network_check", disable_network_check)
+        if images is not None:
+            pulumi.set(__self__, "images", images)
         if ingress_classes is not None:
             pulumi.set(__self__, "ingress_classes", ingress_classes)
         if kubeconfig_secret_name is not None:
@@ -115,10 +123,14 @@ class VirtualNodeArgs:
             pulumi.set(__self__, "storage_classes", storage_classes)
         if taints is not None:
             pulumi.set(__self__, "taints", taints)
+        if template is not None:
+            pulumi.set(__self__, "template", template)
         if tolerations is not None:
             pulumi.set(__self__, "tolerations", tolerations)
         if vk_options_template_name is not None:
             pulumi.set(__self__, "vk_options_template_name", vk_options_template_name)
+        if vk_options_template_namespace is not None:
+            pulumi.set(__self__, "vk_options_template_namespace", vk_options_template_namespace)
 
     @_builtins.property
     @pulumi.getter
@@ -203,6 +215,18 @@ class VirtualNodeArgs:
     @disable_network_check.setter
     def disable_network_check(self, value: Optional[pulumi.Input[_builtins.bool]]):
         pulumi.set(self, "disable_network_check", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def images(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['ContainerImageArgs']]]]:
+        """
+        Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+        """
+        return pulumi.get(self, "images")
+
+    @images.setter
+    def images(self, value: Optional[pulumi.Input[Sequence[pulumi.Input['ContainerImageArgs']]]]):
+        pulumi.set(self, "images", value)
 
     @_builtins.property
     @pulumi.getter(name="ingressClasses")
@@ -374,6 +398,18 @@ class VirtualNodeArgs:
 
     @_builtins.property
     @pulumi.getter
+    def template(self) -> Optional[Any]:
+        """
+        What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+        """
+        return pulumi.get(self, "template")
+
+    @template.setter
+    def template(self, value: Optional[Any]):
+        pulumi.set(self, "template", value)
+
+    @_builtins.property
+    @pulumi.getter
     def tolerations(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]]]:
         """
         Tolerations that the pods get at the provider, beside their own. Default: none.
@@ -396,6 +432,18 @@ class VirtualNodeArgs:
     def vk_options_template_name(self, value: Optional[pulumi.Input[_builtins.str]]):
         pulumi.set(self, "vk_options_template_name", value)
 
+    @_builtins.property
+    @pulumi.getter(name="vkOptionsTemplateNamespace")
+    def vk_options_template_namespace(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+        """
+        return pulumi.get(self, "vk_options_template_namespace")
+
+    @vk_options_template_namespace.setter
+    def vk_options_template_namespace(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "vk_options_template_namespace", value)
+
 
 @pulumi.type_token("liqo:index:VirtualNode")
 class VirtualNode(pulumi.CustomResource):
@@ -408,6 +456,7 @@ class VirtualNode(pulumi.CustomResource):
                  cluster: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  create_node: Optional[pulumi.Input[_builtins.bool]] = None,
                  disable_network_check: Optional[pulumi.Input[_builtins.bool]] = None,
+                 images: Optional[pulumi.Input[Sequence[pulumi.Input[Union['ContainerImageArgs', 'ContainerImageArgsDict']]]]] = None,
                  ingress_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  kubeconfig_secret_name: Optional[pulumi.Input[_builtins.str]] = None,
                  labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -424,8 +473,10 @@ class VirtualNode(pulumi.CustomResource):
                  runtime_class_name: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  taints: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]]] = None,
+                 template: Optional[Any] = None,
                  tolerations: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TolerationArgs', 'TolerationArgsDict']]]]] = None,
                  vk_options_template_name: Optional[pulumi.Input[_builtins.str]] = None,
+                 vk_options_template_namespace: Optional[pulumi.Input[_builtins.str]] = None,
                  __props__=None):
         """
         A further virtual node for a provider, beside those that ResourceSlices make by themselves: with its own capacity, labels, or choice of the provider's nodes.
@@ -479,6 +530,7 @@ class VirtualNode(pulumi.CustomResource):
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that gets the node.
         :param pulumi.Input[_builtins.bool] create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param pulumi.Input[_builtins.bool] disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
+        :param pulumi.Input[Sequence[pulumi.Input[Union['ContainerImageArgs', 'ContainerImageArgsDict']]]] images: Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer; the first is the default.
         :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has.
@@ -495,8 +547,10 @@ class VirtualNode(pulumi.CustomResource):
         :param pulumi.Input[_builtins.str] runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer; the first is the default.
         :param pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]] taints: Taints of the node, beside that of every virtual node.
+        :param Any template: What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
         :param pulumi.Input[Sequence[pulumi.Input[Union['TolerationArgs', 'TolerationArgsDict']]]] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param pulumi.Input[_builtins.str] vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
+        :param pulumi.Input[_builtins.str] vk_options_template_namespace: The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
         """
         ...
     @overload
@@ -569,6 +623,7 @@ class VirtualNode(pulumi.CustomResource):
                  cluster: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  create_node: Optional[pulumi.Input[_builtins.bool]] = None,
                  disable_network_check: Optional[pulumi.Input[_builtins.bool]] = None,
+                 images: Optional[pulumi.Input[Sequence[pulumi.Input[Union['ContainerImageArgs', 'ContainerImageArgsDict']]]]] = None,
                  ingress_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  kubeconfig_secret_name: Optional[pulumi.Input[_builtins.str]] = None,
                  labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
@@ -585,8 +640,10 @@ class VirtualNode(pulumi.CustomResource):
                  runtime_class_name: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_classes: Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  taints: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]]] = None,
+                 template: Optional[Any] = None,
                  tolerations: Optional[pulumi.Input[Sequence[pulumi.Input[Union['TolerationArgs', 'TolerationArgsDict']]]]] = None,
                  vk_options_template_name: Optional[pulumi.Input[_builtins.str]] = None,
+                 vk_options_template_namespace: Optional[pulumi.Input[_builtins.str]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
         if not isinstance(opts, pulumi.ResourceOptions):
@@ -605,6 +662,7 @@ class VirtualNode(pulumi.CustomResource):
             if disable_network_check is None:
                 disable_network_check = False
             __props__.__dict__["disable_network_check"] = disable_network_check
+            __props__.__dict__["images"] = images
             __props__.__dict__["ingress_classes"] = ingress_classes
             __props__.__dict__["kubeconfig_secret_name"] = kubeconfig_secret_name
             __props__.__dict__["labels"] = labels
@@ -625,8 +683,10 @@ class VirtualNode(pulumi.CustomResource):
             __props__.__dict__["runtime_class_name"] = runtime_class_name
             __props__.__dict__["storage_classes"] = storage_classes
             __props__.__dict__["taints"] = taints
+            __props__.__dict__["template"] = template
             __props__.__dict__["tolerations"] = tolerations
             __props__.__dict__["vk_options_template_name"] = vk_options_template_name
+            __props__.__dict__["vk_options_template_namespace"] = vk_options_template_namespace
             __props__.__dict__["consumer_cluster_id"] = None
             __props__.__dict__["drift"] = None
             __props__.__dict__["node_name"] = None
@@ -660,6 +720,7 @@ class VirtualNode(pulumi.CustomResource):
         __props__.__dict__["create_node"] = None
         __props__.__dict__["disable_network_check"] = None
         __props__.__dict__["drift"] = None
+        __props__.__dict__["images"] = None
         __props__.__dict__["ingress_classes"] = None
         __props__.__dict__["kubeconfig_secret_name"] = None
         __props__.__dict__["labels"] = None
@@ -677,9 +738,11 @@ class VirtualNode(pulumi.CustomResource):
         __props__.__dict__["runtime_class_name"] = None
         __props__.__dict__["storage_classes"] = None
         __props__.__dict__["taints"] = None
+        __props__.__dict__["template"] = None
         __props__.__dict__["tenant_namespace"] = None
         __props__.__dict__["tolerations"] = None
         __props__.__dict__["vk_options_template_name"] = None
+        __props__.__dict__["vk_options_template_namespace"] = None
         return VirtualNode(resource_name, opts=opts, __props__=__props__)
 
     @_builtins.property
@@ -737,6 +800,14 @@ class VirtualNode(pulumi.CustomResource):
         What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
         """
         return pulumi.get(self, "drift")
+
+    @_builtins.property
+    @pulumi.getter
+    def images(self) -> pulumi.Output[Optional[Sequence['outputs.ContainerImage']]]:
+        """
+        Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
+        """
+        return pulumi.get(self, "images")
 
     @_builtins.property
     @pulumi.getter(name="ingressClasses")
@@ -875,6 +946,14 @@ class VirtualNode(pulumi.CustomResource):
         return pulumi.get(self, "taints")
 
     @_builtins.property
+    @pulumi.getter
+    def template(self) -> pulumi.Output[Optional[Any]]:
+        """
+        What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+        """
+        return pulumi.get(self, "template")
+
+    @_builtins.property
     @pulumi.getter(name="tenantNamespace")
     def tenant_namespace(self) -> pulumi.Output[_builtins.str]:
         """
@@ -897,4 +976,12 @@ class VirtualNode(pulumi.CustomResource):
         The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
         """
         return pulumi.get(self, "vk_options_template_name")
+
+    @_builtins.property
+    @pulumi.getter(name="vkOptionsTemplateNamespace")
+    def vk_options_template_namespace(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        The VkOptionsTemplate's namespace. Default: the one the agent is installed in.
+        """
+        return pulumi.get(self, "vk_options_template_namespace")
 

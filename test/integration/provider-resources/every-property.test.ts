@@ -80,6 +80,10 @@ const affinityTo = (disk: string) => {
     preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 10, preference: term }],
   };
 };
+const withPriority = (priorityClassName: string) => ({
+  metadata: { labels: { team: "platform" } },
+  spec: { template: { spec: { priorityClassName } } },
+});
 const annotated = (key: string, word: string | null) => ({
   side: "consumer" as const,
   type: NamespaceOffloadingResource,
@@ -421,6 +425,27 @@ const TABLE: Record<string, Record<string, Row>> = {
       update: "other",
       effect: "update",
       drift: onNode({ vkOptionsTemplateRef: { name: "x" } }, /vkOptionsTemplateRef\.name/),
+      imported: "same",
+    },
+    vkOptionsTemplateNamespace: {
+      create: "default",
+      update: "liqo",
+      effect: "update",
+      drift: onNode({ vkOptionsTemplateRef: { namespace: "x" } }, /vkOptionsTemplateRef\.namespace/),
+      imported: "same",
+    },
+    template: {
+      create: withPriority("one"),
+      update: withPriority("two"),
+      effect: "update",
+      drift: onNode({ template: withPriority("other") }, /spec\.template\.spec\.template\.spec\.priorityClassName/),
+      imported: "same",
+    },
+    images: {
+      create: [{ names: ["example.com/shop:1"], sizeBytes: 1000 }],
+      update: [{ names: ["example.com/shop:1", "example.com/shop:latest"] }],
+      effect: "update",
+      drift: onNode({ images: [] }, /spec\.images/),
       imported: "same",
     },
     createNode: {

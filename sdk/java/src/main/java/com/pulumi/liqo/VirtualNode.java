@@ -10,10 +10,12 @@ import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.Utilities;
 import com.pulumi.liqo.VirtualNodeArgs;
 import com.pulumi.liqo.outputs.Cluster;
+import com.pulumi.liqo.outputs.ContainerImage;
 import com.pulumi.liqo.outputs.NodeAffinity;
 import com.pulumi.liqo.outputs.Taint;
 import com.pulumi.liqo.outputs.Toleration;
 import java.lang.Boolean;
+import java.lang.Object;
 import java.lang.String;
 import java.util.List;
 import java.util.Map;
@@ -185,6 +187,20 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
      */
     public Output<List<String>> drift() {
         return this.drift;
+    }
+    /**
+     * Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    @Export(name="images", refs={List.class,ContainerImage.class}, tree="[0,1]")
+    private Output</* @Nullable */ List<ContainerImage>> images;
+
+    /**
+     * @return Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    public Output<Optional<List<ContainerImage>>> images() {
+        return Codegen.optional(this.images);
     }
     /**
      * The provider&#39;s ingress classes to offer; the first is the default.
@@ -425,6 +441,20 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.taints);
     }
     /**
+     * What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    @Export(name="template", refs={Object.class}, tree="[0]")
+    private Output</* @Nullable */ Object> template;
+
+    /**
+     * @return What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    public Output<Optional<Object>> template() {
+        return Codegen.optional(this.template);
+    }
+    /**
      * The namespace of the VirtualNode.
      * 
      */
@@ -465,6 +495,20 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
      */
     public Output<Optional<String>> vkOptionsTemplateName() {
         return Codegen.optional(this.vkOptionsTemplateName);
+    }
+    /**
+     * The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    @Export(name="vkOptionsTemplateNamespace", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> vkOptionsTemplateNamespace;
+
+    /**
+     * @return The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    public Output<Optional<String>> vkOptionsTemplateNamespace() {
+        return Codegen.optional(this.vkOptionsTemplateNamespace);
     }
 
     /**

@@ -8,10 +8,12 @@ import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
 import com.pulumi.liqo.inputs.ClusterArgs;
+import com.pulumi.liqo.inputs.ContainerImageArgs;
 import com.pulumi.liqo.inputs.NodeAffinityArgs;
 import com.pulumi.liqo.inputs.TaintArgs;
 import com.pulumi.liqo.inputs.TolerationArgs;
 import java.lang.Boolean;
+import java.lang.Object;
 import java.lang.String;
 import java.util.List;
 import java.util.Map;
@@ -97,6 +99,21 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Optional<Output<Boolean>> disableNetworkCheck() {
         return Optional.ofNullable(this.disableNetworkCheck);
+    }
+
+    /**
+     * Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    @Import(name="images")
+    private @Nullable Output<List<ContainerImageArgs>> images;
+
+    /**
+     * @return Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    public Optional<Output<List<ContainerImageArgs>>> images() {
+        return Optional.ofNullable(this.images);
     }
 
     /**
@@ -340,6 +357,21 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
+     * What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    @Import(name="template")
+    private @Nullable Output<Object> template;
+
+    /**
+     * @return What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    public Optional<Output<Object>> template() {
+        return Optional.ofNullable(this.template);
+    }
+
+    /**
      * Tolerations that the pods get at the provider, beside their own. Default: none.
      * 
      */
@@ -369,6 +401,21 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         return Optional.ofNullable(this.vkOptionsTemplateName);
     }
 
+    /**
+     * The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    @Import(name="vkOptionsTemplateNamespace")
+    private @Nullable Output<String> vkOptionsTemplateNamespace;
+
+    /**
+     * @return The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    public Optional<Output<String>> vkOptionsTemplateNamespace() {
+        return Optional.ofNullable(this.vkOptionsTemplateNamespace);
+    }
+
     private VirtualNodeArgs() {}
 
     private VirtualNodeArgs(VirtualNodeArgs $) {
@@ -377,6 +424,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         this.cluster = $.cluster;
         this.createNode = $.createNode;
         this.disableNetworkCheck = $.disableNetworkCheck;
+        this.images = $.images;
         this.ingressClasses = $.ingressClasses;
         this.kubeconfigSecretName = $.kubeconfigSecretName;
         this.labels = $.labels;
@@ -393,8 +441,10 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         this.runtimeClassName = $.runtimeClassName;
         this.storageClasses = $.storageClasses;
         this.taints = $.taints;
+        this.template = $.template;
         this.tolerations = $.tolerations;
         this.vkOptionsTemplateName = $.vkOptionsTemplateName;
+        this.vkOptionsTemplateNamespace = $.vkOptionsTemplateNamespace;
     }
 
     public static Builder builder() {
@@ -528,6 +578,37 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder disableNetworkCheck(Boolean disableNetworkCheck) {
             return disableNetworkCheck(Output.of(disableNetworkCheck));
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(@Nullable Output<List<ContainerImageArgs>> images) {
+            $.images = images;
+            return this;
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(List<ContainerImageArgs> images) {
+            return images(Output.of(images));
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(ContainerImageArgs... images) {
+            return images(List.of(images));
         }
 
         /**
@@ -917,6 +998,27 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
+         * @param template What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder template(@Nullable Output<Object> template) {
+            $.template = template;
+            return this;
+        }
+
+        /**
+         * @param template What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder template(Object template) {
+            return template(Output.of(template));
+        }
+
+        /**
          * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
          * 
          * @return builder
@@ -966,6 +1068,27 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder vkOptionsTemplateName(String vkOptionsTemplateName) {
             return vkOptionsTemplateName(Output.of(vkOptionsTemplateName));
+        }
+
+        /**
+         * @param vkOptionsTemplateNamespace The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder vkOptionsTemplateNamespace(@Nullable Output<String> vkOptionsTemplateNamespace) {
+            $.vkOptionsTemplateNamespace = vkOptionsTemplateNamespace;
+            return this;
+        }
+
+        /**
+         * @param vkOptionsTemplateNamespace The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder vkOptionsTemplateNamespace(String vkOptionsTemplateNamespace) {
+            return vkOptionsTemplateNamespace(Output.of(vkOptionsTemplateNamespace));
         }
 
         public VirtualNodeArgs build() {

@@ -6,10 +6,12 @@ package com.pulumi.liqo.inputs;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import com.pulumi.liqo.inputs.ContainerImage;
 import com.pulumi.liqo.inputs.NodeAffinity;
 import com.pulumi.liqo.inputs.Taint;
 import com.pulumi.liqo.inputs.Toleration;
 import java.lang.Boolean;
+import java.lang.Object;
 import java.lang.String;
 import java.util.List;
 import java.util.Map;
@@ -84,6 +86,21 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
      */
     public Optional<Boolean> disableNetworkCheck() {
         return Optional.ofNullable(this.disableNetworkCheck);
+    }
+
+    /**
+     * Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    @Import(name="images")
+    private @Nullable List<ContainerImage> images;
+
+    /**
+     * @return Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    public Optional<List<ContainerImage>> images() {
+        return Optional.ofNullable(this.images);
     }
 
     /**
@@ -312,6 +329,21 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
+     * What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    @Import(name="template")
+    private @Nullable Object template;
+
+    /**
+     * @return What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    public Optional<Object> template() {
+        return Optional.ofNullable(this.template);
+    }
+
+    /**
      * Tolerations that the pods get at the provider, beside their own. Default: none.
      * 
      */
@@ -341,6 +373,21 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         return Optional.ofNullable(this.vkOptionsTemplateName);
     }
 
+    /**
+     * The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    @Import(name="vkOptionsTemplateNamespace")
+    private @Nullable String vkOptionsTemplateNamespace;
+
+    /**
+     * @return The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    public Optional<String> vkOptionsTemplateNamespace() {
+        return Optional.ofNullable(this.vkOptionsTemplateNamespace);
+    }
+
     private VirtualNodeManifest() {}
 
     private VirtualNodeManifest(VirtualNodeManifest $) {
@@ -348,6 +395,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         this.annotationsNotReflected = $.annotationsNotReflected;
         this.createNode = $.createNode;
         this.disableNetworkCheck = $.disableNetworkCheck;
+        this.images = $.images;
         this.ingressClasses = $.ingressClasses;
         this.kubeconfigSecretName = $.kubeconfigSecretName;
         this.labels = $.labels;
@@ -363,8 +411,10 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         this.runtimeClassName = $.runtimeClassName;
         this.storageClasses = $.storageClasses;
         this.taints = $.taints;
+        this.template = $.template;
         this.tolerations = $.tolerations;
         this.vkOptionsTemplateName = $.vkOptionsTemplateName;
+        this.vkOptionsTemplateNamespace = $.vkOptionsTemplateNamespace;
     }
 
     public static Builder builder() {
@@ -437,6 +487,27 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         public Builder disableNetworkCheck(@Nullable Boolean disableNetworkCheck) {
             $.disableNetworkCheck = disableNetworkCheck;
             return this;
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(@Nullable List<ContainerImage> images) {
+            $.images = images;
+            return this;
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(ContainerImage... images) {
+            return images(List.of(images));
         }
 
         /**
@@ -655,6 +726,17 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
+         * @param template What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder template(@Nullable Object template) {
+            $.template = template;
+            return this;
+        }
+
+        /**
          * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
          * 
          * @return builder
@@ -683,6 +765,17 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
          */
         public Builder vkOptionsTemplateName(@Nullable String vkOptionsTemplateName) {
             $.vkOptionsTemplateName = vkOptionsTemplateName;
+            return this;
+        }
+
+        /**
+         * @param vkOptionsTemplateNamespace The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder vkOptionsTemplateNamespace(@Nullable String vkOptionsTemplateNamespace) {
+            $.vkOptionsTemplateNamespace = vkOptionsTemplateNamespace;
             return this;
         }
 

@@ -7,10 +7,12 @@ import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
+import com.pulumi.liqo.inputs.ContainerImageArgs;
 import com.pulumi.liqo.inputs.NodeAffinityArgs;
 import com.pulumi.liqo.inputs.TaintArgs;
 import com.pulumi.liqo.inputs.TolerationArgs;
 import java.lang.Boolean;
+import java.lang.Object;
 import java.lang.String;
 import java.util.List;
 import java.util.Map;
@@ -85,6 +87,21 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
      */
     public Optional<Output<Boolean>> disableNetworkCheck() {
         return Optional.ofNullable(this.disableNetworkCheck);
+    }
+
+    /**
+     * Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    @Import(name="images")
+    private @Nullable Output<List<ContainerImageArgs>> images;
+
+    /**
+     * @return Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+     * 
+     */
+    public Optional<Output<List<ContainerImageArgs>>> images() {
+        return Optional.ofNullable(this.images);
     }
 
     /**
@@ -313,6 +330,21 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
+     * What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    @Import(name="template")
+    private @Nullable Output<Object> template;
+
+    /**
+     * @return What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+     * 
+     */
+    public Optional<Output<Object>> template() {
+        return Optional.ofNullable(this.template);
+    }
+
+    /**
      * Tolerations that the pods get at the provider, beside their own. Default: none.
      * 
      */
@@ -342,6 +374,21 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         return Optional.ofNullable(this.vkOptionsTemplateName);
     }
 
+    /**
+     * The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    @Import(name="vkOptionsTemplateNamespace")
+    private @Nullable Output<String> vkOptionsTemplateNamespace;
+
+    /**
+     * @return The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+     * 
+     */
+    public Optional<Output<String>> vkOptionsTemplateNamespace() {
+        return Optional.ofNullable(this.vkOptionsTemplateNamespace);
+    }
+
     private VirtualNodeManifestArgs() {}
 
     private VirtualNodeManifestArgs(VirtualNodeManifestArgs $) {
@@ -349,6 +396,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         this.annotationsNotReflected = $.annotationsNotReflected;
         this.createNode = $.createNode;
         this.disableNetworkCheck = $.disableNetworkCheck;
+        this.images = $.images;
         this.ingressClasses = $.ingressClasses;
         this.kubeconfigSecretName = $.kubeconfigSecretName;
         this.labels = $.labels;
@@ -364,8 +412,10 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         this.runtimeClassName = $.runtimeClassName;
         this.storageClasses = $.storageClasses;
         this.taints = $.taints;
+        this.template = $.template;
         this.tolerations = $.tolerations;
         this.vkOptionsTemplateName = $.vkOptionsTemplateName;
+        this.vkOptionsTemplateNamespace = $.vkOptionsTemplateNamespace;
     }
 
     public static Builder builder() {
@@ -478,6 +528,37 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
          */
         public Builder disableNetworkCheck(Boolean disableNetworkCheck) {
             return disableNetworkCheck(Output.of(disableNetworkCheck));
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(@Nullable Output<List<ContainerImageArgs>> images) {
+            $.images = images;
+            return this;
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(List<ContainerImageArgs> images) {
+            return images(Output.of(images));
+        }
+
+        /**
+         * @param images Images that the node&#39;s status lists, for schedulers that prefer nodes which have a pod&#39;s image. Default: none.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder images(ContainerImageArgs... images) {
+            return images(List.of(images));
         }
 
         /**
@@ -846,6 +927,27 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
+         * @param template What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder template(@Nullable Output<Object> template) {
+            $.template = template;
+            return this;
+        }
+
+        /**
+         * @param template What the Deployment of the node&#39;s process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod&#39;s template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder template(Object template) {
+            return template(Output.of(template));
+        }
+
+        /**
          * @param tolerations Tolerations that the pods get at the provider, beside their own. Default: none.
          * 
          * @return builder
@@ -895,6 +997,27 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
          */
         public Builder vkOptionsTemplateName(String vkOptionsTemplateName) {
             return vkOptionsTemplateName(Output.of(vkOptionsTemplateName));
+        }
+
+        /**
+         * @param vkOptionsTemplateNamespace The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder vkOptionsTemplateNamespace(@Nullable Output<String> vkOptionsTemplateNamespace) {
+            $.vkOptionsTemplateNamespace = vkOptionsTemplateNamespace;
+            return this;
+        }
+
+        /**
+         * @param vkOptionsTemplateNamespace The VkOptionsTemplate&#39;s namespace. Default: the one the agent is installed in.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder vkOptionsTemplateNamespace(String vkOptionsTemplateNamespace) {
+            return vkOptionsTemplateNamespace(Output.of(vkOptionsTemplateNamespace));
         }
 
         public VirtualNodeManifestArgs build() {
