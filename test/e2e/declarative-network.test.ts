@@ -15,6 +15,7 @@ import {
   WgGatewayServerTemplateResource,
   mapRemoteAddress,
   peerConfiguration,
+  tenantNamespaceName,
 } from "../../agent/api/index.js";
 import { makeCertificateRequest, makeKeyPair } from "../../agent/crypto/index.js";
 import {
@@ -27,10 +28,19 @@ import {
   findCondition,
 } from "../../agent/runtime/index.js";
 import { downClusters } from "../clusters/index.js";
+import { until } from "../clusters/support/wait.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { installAgent } from "../support/agent.js";
 import { exec } from "../support/exec.js";
-import { REPOSITORY, type LabCluster } from "../support/lab.js";
+import {
+  EXAMPLE,
+  fillIn,
+  networkSubstitutions,
+  offloadingSubstitutions,
+  type Described,
+  type Manifest,
+} from "../support/declarative-manifests.js";
+import type { LabCluster } from "../support/lab.js";
 import { probe, serverContainer } from "../support/probe.js";
 import { waitFor } from "../support/wait.js";
 import { deployWeb, isReady } from "../support/workload.js";
@@ -41,6 +51,9 @@ const CLUSTERS = [
   { name: "declarative-provider", podCIDR: "10.245.0.0/16", serviceCIDR: "10.97.0.0/16" },
   { name: "declarative-twin", podCIDR: "10.244.0.0/16", serviceCIDR: "10.98.0.0/16" },
 ];
+/** The first two are called as in the document's examples. */
+const IDS = { consumer: EXAMPLE.consumer, provider: EXAMPLE.provider, twin: "twin" } as const;
+
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 const APPS = "apps";
 /** What the document leaves to whoever follows it. */
@@ -48,18 +61,9 @@ const USER = "friend";
 const NODE = "of-the-provider";
 const SHOP = "shop";
 
-interface KeyPair {
-  privateKey: string;
-  publicKey: string;
-}
-
-/** What a person looks up in a cluster, and makes, before writing the other one's manifests. */
-interface Side {
+/** A cluster with what a person looks up in it, and makes, before writing the other one's manifests. */
+interface Side extends Described {
   lab: LabCluster;
-  id: string;
-  podCIDR: string;
-  externalCIDR: string;
-  keys: KeyPair;
 }
 
 describe("peering by documented manifests alone", function () {
@@ -73,7 +77,8 @@ describe("peering by documented manifests alone", function () {
     [consumer, provider, twin] = lab.clusters as [LabCluster, LabCluster, LabCluster];
     await Promise.all(
       lab.clusters.map(async (cluster, index) => {
-        const { name: clusterId, podCIDR, serviceCIDR } = CLUSTERS[index]!;
+        const { podCIDR, serviceCIDR } = CLUSTERS[index]!;
+        const clusterId = idOf(cluster);
         const agent = { clusterId, image: lab.agentImage, podCIDRs: [podCIDR], serviceCIDR };
         await Promise.all([installAgent(cluster, agent), runServer(cluster)]);
       }),
@@ -85,14 +90,20 @@ describe("peering by documented manifests alone", function () {
     if (!KEEP) await downClusters(CLUSTERS.map(({ name }) => name));
   });
 
-  it("connects where the provider has the server, ranges are plain strings and Configurations name no namespace", async () => {
-    const [client, server] = await Promise.all([look(consumer), look(provider)]);
-    await Promise.all([
-      applyCommon(client, server, "configuration.yaml"),
-      applyCommon(server, client, "configuration.yaml"),
-    ]);
-    await apply(provider, "gateway-server.yaml", gatewayFields(server, client, STOCK.server));
-    await apply(consumer, "gateway-client.yaml", gatewayFields(client, server, STOCK.client));
+  it("connects where the provider has the server, by the examples where there are some, ranges as plain strings, Configurations in no namespace", async () => {
+    const [client, looked] = await Promise.all([look(consumer), look(provider)]);
+    const server = { ...looked, keys: EXAMPLE.providerKeys };
+    for (const manifest of ["tenant-namespace-example-consumer", "configuration", "key-secret", "public-key"] as const)
+      await apply(client, server, manifest);
+    for (const manifest of [
+      "tenant-namespace-example-provider",
+      "configuration",
+      "key-secret-example",
+      "public-key-example",
+    ] as const)
+      await apply(server, client, manifest);
+    await apply(server, client, "gateway-server");
+    await apply(client, server, "gateway-client");
     await expectConnected(client, server, Date.now());
     const { items } = await consumer.client.list(ConfigurationResource);
     expect(items.map(({ metadata, spec }) => [metadata.namespace, spec.remote?.cidr])).to.deep.equal([
@@ -102,77 +113,80 @@ describe("peering by documented manifests alone", function () {
   });
 
   it("ends in a node that takes pods, by credentials that the provider's owner has made by hand", async () => {
-    const [own, remote] = [CLUSTERS[0]!.name, CLUSTERS[1]!.name];
-    const fields = {
-      CONSUMER_CLUSTER_ID: own,
-      PROVIDER_CLUSTER_ID: remote,
-      PROVIDER_TENANT_NAMESPACE: tenantOf(own),
-      CONSUMER_TENANT_NAMESPACE: tenantOf(remote),
-      USER_COMMON_NAME: USER,
-      VIRTUAL_NODE_NAME: NODE,
-      NAMESPACE_NAME_TO_OFFLOAD: SHOP,
-      BASE64_KUBECONFIG_USER: Buffer.from(await clientKubeconfig(provider, USER)).toString("base64"),
-    };
-    for (const file of ["role-binding.yaml", "tenant.yaml"]) await apply(provider, file, fields);
-    for (const file of ["identity-secret.yaml", "resource-slice.yaml"]) await apply(consumer, file, fields);
+    const substitutions = offloadingSubstitutions({
+      consumer: IDS.consumer,
+      provider: IDS.provider,
+      userName: USER,
+      kubeconfig: await clientKubeconfig(provider, USER),
+      virtualNode: NODE,
+      namespace: SHOP,
+    });
+    for (const manifest of ["role-binding", "tenant"] as const)
+      await applyText(provider, fillIn(manifest, substitutions));
+    for (const manifest of ["identity-secret", "resource-slice"] as const)
+      await applyText(consumer, fillIn(manifest, substitutions));
     const options = { fieldSelector: `metadata.name=${NODE}`, timeoutMs: 60_000, what: `node ${NODE} Ready` };
     const node = await waitFor(consumer.client, NodeResource, options, ([found]) =>
       found?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ? found : undefined,
     );
     expect(node.status?.allocatable).to.include({ cpu: "20", memory: "128Gi" });
     await consumer.client.apply(NamespaceResource, { metadata: { name: SHOP } }, { fieldManager: "test" });
-    await apply(consumer, "namespace-offloading.yaml", fields);
+    await applyText(consumer, fillIn("namespace-offloading", substitutions));
     const offloading = { namespace: SHOP, timeoutMs: 30_000, what: `namespace ${SHOP} offloaded` };
     await waitFor(consumer.client, NamespaceOffloadingResource, offloading, ([found]) =>
       found?.status?.offloadingPhase === "Ready" ? found : undefined,
     );
     await deployWeb(consumer, SHOP, { replicas: 1, node: NODE });
-    const { items } = await provider.client.list(PodResource, { namespace: `${SHOP}-${own}` });
+    const { items } = await provider.client.list(PodResource, { namespace: `${SHOP}-${IDS.consumer}` });
     expect(items.map(isReady)).to.deep.equal([true]);
   });
 
-  it("connects where the consumer has the server, in any order, with equal pod ranges and templates of one's own", async () => {
+  it("connects where the consumer has the server, in any order, with equal pod ranges, ranges as lists on one side, Configurations in tenant namespaces", async () => {
     const [server, client] = await Promise.all([look(consumer), look(twin)]);
+    await Promise.all([apply(server, client, "tenant-namespace"), apply(client, server, "tenant-namespace")]);
+    await apply(client, server, "gateway-client");
+    await apply(server, client, "gateway-server");
+    await Promise.all([applyKeys(server, client), applyKeys(client, server)]);
     await Promise.all([
-      apply(consumer, "tenant-namespace.yaml", commonFields(server, client)),
-      apply(twin, "tenant-namespace.yaml", commonFields(client, server)),
-      makeTemplate(consumer, "server"),
-      makeTemplate(twin, "client"),
-    ]);
-    await apply(twin, "gateway-client.yaml", gatewayFields(client, server, OWN));
-    await apply(consumer, "gateway-server.yaml", gatewayFields(server, client, OWN));
-    await Promise.all([
-      applyCommon(server, client, "configuration-of-lists.yaml"),
-      applyCommon(client, server, "configuration-of-lists.yaml"),
+      apply(server, client, "configuration", tenantNamespaceName(IDS.twin)),
+      apply(client, asLists(server), "configuration", tenantNamespaceName(IDS.consumer)),
     ]);
     await expectConnected(client, server, Date.now());
     await expectTraffic(consumer, twin);
     await expectTraffic(consumer, provider);
   });
 
-  it("makes gateways as those templates say", async () => {
-    const pods = await Promise.all(
-      [consumer, twin].map((lab) => gatewayPod(lab, tenantOf(CLUSTERS[lab === twin ? 0 : 2]!.name))),
-    );
+  it("has gateways made by templates of one's own, in place of the stock ones", async () => {
+    await Promise.all([makeTemplate(consumer, "server"), makeTemplate(twin, "client")]);
+    const own = (field: string): string => JSON.stringify({ spec: { [field]: OWN } });
+    const ofTwin = tenantNamespaceName(IDS.twin);
+    const ofConsumer = tenantNamespaceName(IDS.consumer);
+    const patch = (lab: LabCluster, namespace: string, gateway: string[], change: string): Promise<string> =>
+      lab.kubectl(["patch", ...gateway, "-n", namespace, "--type=merge", "-p", change]);
+    await Promise.all([
+      patch(consumer, ofTwin, ["gatewayserver", "server"], own("serverTemplateRef")),
+      patch(twin, ofConsumer, ["gatewayclient", "client"], own("clientTemplateRef")),
+    ]);
+    const isOwn = ({ metadata }: Pod): boolean => metadata?.labels?.["team"] === "network";
+    const pods = await Promise.all([gatewayPod(consumer, ofTwin, isOwn), gatewayPod(twin, ofConsumer, isOwn)]);
     for (const { metadata, spec } of pods) {
-      expect(metadata?.labels).to.include({ team: "network" });
       expect(metadata?.annotations).to.include({ "example.org/cluster-mtu": "1340" });
       expect(spec?.nodeSelector).to.deep.equal({ "kubernetes.io/os": "linux" });
       expect(spec?.containers[0]?.resources?.requests).to.deep.equal({ cpu: "15m", memory: "48Mi" });
     }
-    const { items: services } = await consumer.client.list(ServiceResource, { namespace: tenantOf(CLUSTERS[2]!.name) });
+    const { items: services } = await consumer.client.list(ServiceResource, { namespace: ofTwin });
     expect(services[0]?.metadata?.annotations).to.include({ "example.org/address-pool": "edge" });
+    await until("traffic by those gateways", 30_000, async () => (await expectTraffic(consumer, twin), true));
   });
 
   it("refuses what cannot be, by the field's name, and leaves the tunnel alone", async () => {
-    const namespace = tenantOf(CLUSTERS[0]!.name);
+    const namespace = tenantNamespaceName(IDS.consumer);
     const before = await gatewayPod(provider, namespace);
     const server = ["gatewayserver", "-n", namespace, "server"];
     const change = (patch: object, object = server): Promise<string> =>
       provider.kubectl(["patch", ...object, "--type=merge", "-p", JSON.stringify(patch)]);
-    const name = `of-${CLUSTERS[0]!.name}`;
-    const ranges = ["configuration", "-n", "default", name];
-    const key = ["publickey", "-n", namespace, name];
+    const ranges = ["configuration", "-n", "default", `to-${IDS.consumer}`];
+    const key = ["publickey", "-n", namespace, "gw-publickey"];
     const remote = (pod: string): object => ({ remote: { cidr: { pod } } });
     for (const [spec, field, object] of [
       [{ mtu: 100 }, "spec.mtu", server],
@@ -187,7 +201,7 @@ describe("peering by documented manifests alone", function () {
       expect(await failure(change({ spec }, [...object])), field).to.contain(field);
     }
     const second = GatewayClientResource.build({
-      metadata: { name: "second", namespace: "default", labels: { [Labels.remoteClusterID]: CLUSTERS[0]!.name } },
+      metadata: { name: "second", namespace: "default", labels: { [Labels.remoteClusterID]: IDS.consumer } },
       spec: { endpoint: { addresses: ["192.0.2.1"], port: 51_840 } },
     });
     expect(await failure(provider.client.create(GatewayClientResource, second))).to.contain(
@@ -195,7 +209,7 @@ describe("peering by documented manifests alone", function () {
     );
     await change({ spec: { secretRef: { name: "nothing-of-the-kind" } } });
     await expectVerdict(provider, namespace, "False", "spec.secretRef.name");
-    await change({ spec: { secretRef: { name } } });
+    await change({ spec: { secretRef: { name: "gw-keys" } } });
     await expectVerdict(provider, namespace, "True", "");
     const templateOf = (name: string): object => ({ spec: { serverTemplateRef: { ...STOCK_REFERENCE, name } } });
     await change(templateOf("nothing-of-the-kind"));
@@ -230,10 +244,10 @@ describe("peering by documented manifests alone", function () {
       range("external-cidr"),
       newKeys(),
     ]);
-    return { lab, id, podCIDR, externalCIDR, keys };
+    return { lab, id, podCIDR, externalCIDR, keys, address: lab.cluster.nodes[0]?.address ?? "" };
   }
 
-  async function newKeys(): Promise<KeyPair> {
+  async function newKeys(): Promise<Described["keys"]> {
     const file = (name: string): string => path.join(folder, name);
     const name = `${Math.random()}`;
     const [secret, open] = [file(`${name}.private`), file(`${name}.public`)];
@@ -279,45 +293,27 @@ async function clientKubeconfig(lab: LabCluster, user: string): Promise<string> 
   return stringify(config);
 }
 
-function tenantOf(remote: string): string {
-  return `liqo-tenant-${remote}`;
+async function applyKeys(own: Side, remote: Side): Promise<void> {
+  for (const manifest of ["key-secret", "public-key"] as const) await apply(own, remote, manifest);
 }
 
-function commonFields(own: Side, remote: Side): Record<string, string> {
-  return {
-    REMOTE_CLUSTER_ID: remote.id,
-    LOCAL_TENANT_NAMESPACE: tenantOf(remote.id),
-    RESOURCE_NAME: `of-${remote.id}`,
-    EXTERNAL_CIDR_REMOTE_CLUSTER: remote.externalCIDR,
-    POD_CIDR_REMOTE_CLUSTER: remote.podCIDR,
-    WIREGUARD_PRIVATE_KEY: own.keys.privateKey,
-    WIREGUARD_PUBLIC_KEY: own.keys.publicKey,
-    REMOTE_WIREGUARD_PUBLIC_KEY: remote.keys.publicKey,
-    WIREGUARD_KEYS_SECRET_NAME: `of-${remote.id}`,
-    REMOTE_IP: remote.lab.cluster.nodes[0]?.address ?? "",
-  };
+function idOf({ cluster }: LabCluster): string {
+  return Object.values(IDS)[CLUSTERS.findIndex(({ name }) => name === cluster.name)] ?? "";
 }
 
-function gatewayFields(own: Side, remote: Side, template: { name: string; namespace: string }): Record<string, string> {
-  return { ...commonFields(own, remote), TEMPLATE_NAME: template.name, TEMPLATE_NAMESPACE: template.namespace };
+/** A cluster whose ranges are written as lists. */
+function asLists(side: Side): Side {
+  return { ...side, podCIDR: `[${side.podCIDR}]`, externalCIDR: `[${side.externalCIDR}]` };
 }
 
-/** What both sides need, in the order of the document. */
-async function applyCommon(own: Side, remote: Side, configuration: string): Promise<void> {
-  for (const file of ["tenant-namespace.yaml", configuration, "key-secret.yaml", "public-key.yaml"]) {
-    await apply(own.lab, file, commonFields(own, remote));
-  }
+/** Fills in and applies a networking manifest of one cluster; the namespace is for one that names none. */
+function apply(own: Side, remote: Side, manifest: Manifest, namespace?: string): Promise<void> {
+  return applyText(own.lab, fillIn(manifest, networkSubstitutions(manifest, own, remote)), namespace);
 }
 
-/** Fills a manifest in and applies it as a person would. */
-async function apply(lab: LabCluster, file: string, fields: Record<string, string>): Promise<void> {
-  const text = readFileSync(path.join(REPOSITORY, "test/e2e/declarative", file), "utf8");
-  const input = text.replace(/<([A-Z0-9_]+)>/g, (_placeholder, name: string) => {
-    const value = fields[name];
-    if (!value) throw new Error(`${file}: nothing to put in place of <${name}>`);
-    return value;
-  });
-  await lab.kubectl(["apply", "-f", "-"], { input });
+/** As a person would. */
+async function applyText(lab: LabCluster, input: string, namespace?: string): Promise<void> {
+  await lab.kubectl(["apply", ...(namespace ? ["-n", namespace] : []), "-f", "-"], { input });
 }
 
 /** The stock template under another name, with what people want to add. */
@@ -386,15 +382,21 @@ async function expectTraffic(a: LabCluster, b: LabCluster): Promise<void> {
 async function ask(from: LabCluster, to: LabCluster): Promise<string[]> {
   const server = await to.client.get(PodResource, { name: "server", namespace: APPS });
   const { items } = await from.client.list(ConfigurationResource);
-  const configuration = peerConfiguration(items, to.cluster.name, tenantOf(to.cluster.name));
-  if (!configuration) throw new Error(`${from.cluster.name} has no Configuration of ${to.cluster.name}`);
+  const id = idOf(to);
+  const configuration = peerConfiguration(items, id, tenantNamespaceName(id));
+  if (!configuration) throw new Error(`${idOf(from)} has no Configuration of ${id}`);
   const host = mapRemoteAddress(configuration, server?.status?.podIP ?? "");
-  return probe({ lab: from, namespace: APPS, pod: "server" }, [{ name: to.cluster.name, host, answer: "server" }]);
+  return probe({ lab: from, namespace: APPS, pod: "server" }, [{ name: id, host, answer: "server" }]);
 }
 
-async function gatewayPod({ client }: LabCluster, namespace: string): Promise<Pod> {
+/** The only gateway pod, once it is as wanted. */
+async function gatewayPod(
+  { client }: LabCluster,
+  namespace: string,
+  isWanted: (pod: Pod) => boolean = () => true,
+): Promise<Pod> {
   const options = { namespace, timeoutMs: 30_000, what: "one gateway pod" };
-  return waitFor(client, PodResource, options, (pods) => (pods.length === 1 ? pods[0] : undefined));
+  return waitFor(client, PodResource, options, (pods) => pods.length === 1 && isWanted(pods[0]!) && pods[0]);
 }
 
 async function expectVerdict(

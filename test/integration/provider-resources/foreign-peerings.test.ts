@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import {
@@ -20,7 +18,7 @@ import {
 } from "../../../agent/api/index.js";
 import { resourceTypeOf } from "../../../agent/install/kinds.js";
 import { NamespaceResource, SecretResource, type KubeObject, type ResourceType } from "../../../agent/runtime/index.js";
-import { REPOSITORY } from "../../support/lab.js";
+import { writtenPeering, type Role } from "../../support/written-peering.js";
 import {
   authenticate,
   makeTenantNamespaces,
@@ -114,11 +112,11 @@ describe("peerings made by others", function () {
 
   it("by manifests, as the documentation of declarative peerings writes them", async () => {
     await consumer.client.apply(NamespaceResource, { metadata: { name: "demo" } }, MANAGER);
-    for (const [{ client }, file] of [
-      [consumer, "by-hand-consumer.yaml"],
-      [provider, "by-hand-provider.yaml"],
+    for (const [{ client }, role] of [
+      [consumer, "consumer"],
+      [provider, "provider"],
     ] as const) {
-      for (const manifest of manifestsOf(file)) await client.apply(resourceTypeOf(manifest), manifest, MANAGER);
+      for (const manifest of manifestsOf(role)) await client.apply(resourceTypeOf(manifest), manifest, MANAGER);
     }
     await waitForObject(
       consumer.client,
@@ -150,11 +148,13 @@ async function named(client: ApiServer["client"], type: ResourceType): Promise<M
   return new Map(own.map((object) => [`${object.metadata?.namespace}/${object.metadata?.name}`, object]));
 }
 
-/** A file's objects, with ranges as the agent's webhook stores them. */
-function manifestsOf(file: string): KubeObject[] {
-  const text = readFileSync(join(REPOSITORY, "test/unit/functions", file), "utf8")
-    .replace("10.71.0.0/16", "10.70.0.0/16")
-    .replaceAll(/(external|pod): (\S+)/g, "$1: [$2]");
+/** What is written for a cluster, with ranges as the agent's webhook stores them. */
+function manifestsOf(role: Role): KubeObject[] {
+  const text = writtenPeering(role, (cluster) => ({
+    ...cluster,
+    podCIDR: `[${cluster.podCIDR}]`,
+    externalCIDR: "[10.70.0.0/16]",
+  }));
   const kinds = definedResources().map(({ kind }) => kind);
   return (
     parseAllDocuments(text)

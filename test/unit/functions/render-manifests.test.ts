@@ -1,6 +1,3 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { quantitiesEqual } from "../../../agent/api/index.js";
@@ -13,8 +10,7 @@ import { renderManifests } from "../../../provider/functions/render-manifests.js
 import type { RenderInputs, RenderOutputs } from "../../../provider/functions/rendering/schema.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
-
-const FOLDER = path.dirname(fileURLToPath(import.meta.url));
+import { WRITTEN, writtenPeering, type Role } from "../../support/written-peering.js";
 
 type Given = Record<string, unknown>;
 
@@ -30,12 +26,9 @@ function render(given: Given): Promise<RenderOutputs> {
 
 const DECLARATIVE = {
   consumer: {
-    clusterId: "consumer",
-    podCIDRs: ["10.42.0.0/16"],
-    keys: {
-      publicKey: "ahPstVhybRiIyxSPhZgfWkc5vMUaJTFHaCcTr2KEW2A=",
-      privateKey: "qDLF4dIYmFhwpN2LkbR1pUDSgWaQ5HPJN2kv0a3UfFM=",
-    },
+    clusterId: WRITTEN.consumer.id,
+    podCIDRs: [WRITTEN.consumer.podCIDR],
+    keys: WRITTEN.consumer.keys,
     names: {
       configuration: "to-provider",
       keySecret: "gw-keys",
@@ -45,13 +38,10 @@ const DECLARATIVE = {
     },
   },
   provider: {
-    clusterId: "provider",
-    podCIDRs: ["10.43.0.0/16"],
-    externalCIDR: "10.71.0.0/16",
-    keys: {
-      publicKey: "SU+Ba3jBNgofBrZtVHwad1VJotcVs4TmgpOdFQhx/UE=",
-      privateKey: "IIDYUpVU5r/R3pxp7xnpEU31Ky2+Th7pSWQWyEKKVG8=",
-    },
+    clusterId: WRITTEN.provider.id,
+    podCIDRs: [WRITTEN.provider.podCIDR],
+    externalCIDR: WRITTEN.provider.externalCIDR,
+    keys: WRITTEN.provider.keys,
     names: {
       configuration: "to-consumer",
       keySecret: "gw-keys",
@@ -62,11 +52,11 @@ const DECLARATIVE = {
   },
   networkLink: {
     gatewayServer: { type: "NodePort", nodePort: 30742 },
-    endpoint: { addresses: ["172.18.0.5"] },
+    endpoint: { addresses: [WRITTEN.provider.address] },
   },
-  authentication: { userName: "the-consumer", kubeconfig: "apiVersion: v1\n" },
-  resourceSlices: [{ name: "mynode", resources: { cpu: 20, memory: "128Gi" } }],
-  namespaceOffloadings: [{ namespace: "demo" }],
+  authentication: { userName: WRITTEN.userName, kubeconfig: WRITTEN.kubeconfig },
+  resourceSlices: [{ name: WRITTEN.virtualNode, resources: { cpu: 20, memory: "128Gi" } }],
+  namespaceOffloadings: [{ namespace: WRITTEN.namespace }],
 };
 
 const all = (side: RenderOutputs["consumer"]): KubeObject[] =>
@@ -76,7 +66,7 @@ function documents(text: string): KubeObject[] {
   return parseAllDocuments(text, { version: "1.1" }).map((document) => document.toJS() as KubeObject);
 }
 
-const byHand = (file: string): KubeObject[] => documents(readFileSync(path.join(FOLDER, file), "utf8"));
+const byHand = (role: Role): KubeObject[] => documents(writtenPeering(role));
 
 /** Fields by their path. Absent, null and empty mean the same to the API server, as do one range and a list of one. */
 function fields(value: unknown, at = ""): Map<string, unknown> {
@@ -114,8 +104,8 @@ describe("renderManifests", () => {
   it("renders what documents have people write by hand, field by field", async () => {
     const { consumer, provider, notes } = await render(DECLARATIVE);
     expect(notes).to.deep.equal([]);
-    expectSame(all(provider), byHand("by-hand-provider.yaml"));
-    expectSame(all(consumer), byHand("by-hand-consumer.yaml"));
+    expectSame(all(provider), byHand("provider"));
+    expectSame(all(consumer), byHand("consumer"));
   });
 
   it("gives the same objects as YAML, Secrets apart and secret", async () => {
