@@ -13,8 +13,8 @@ export interface PingRhythmOptions {
 const EAGER_MS = 200;
 const EAGER_FOR_MS = 60_000;
 const IMPATIENT_MS = 1_000;
-/** How often to ask a peer again that has not answered the last ping: what is said of it must not rest on a few moments. */
-const DOUBT_MS = 500;
+/** How often to ask a peer again that has not answered the last ping: what is said of it must not rest on a few moments, and a session with one that has been replaced is begun anew at a ping. */
+const DOUBT_MS = 250;
 /** Each pause is shorter by up to this part: a link that comes and goes at the very pace of the pings would be up, or down, at each of them. */
 const UNEVENNESS = 0.2;
 

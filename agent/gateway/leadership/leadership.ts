@@ -85,6 +85,7 @@ export class Leadership {
       let pause = RENEW_MS;
       try {
         await this.pass();
+        if (!this.leading) pause = nextLookMs(this.lease, this.listener.state);
       } catch (error) {
         this.logger.warn({ reason: messageOf(error) }, "leadership not settled, will retry");
         pause = FAILURE_MS;
@@ -156,6 +157,12 @@ export function isVacant(
   if (lease.holder === undefined || lease.isOurs || lease.isExpired) return true;
   if (!holderPod || state === "dead") return true;
   return state === "silent" && lease.ageMs > SILENT_HOLDER_MS;
+}
+
+/** Milliseconds after which a standby looks at the holder again: a host that has gone says nothing, but from when on its place is free can be told. */
+export function nextLookMs({ ageMs }: Pick<HolderLease, "ageMs">, state: SiblingState): number {
+  if (state !== "silent") return RENEW_MS;
+  return Math.min(RENEW_MS, Math.max(SILENT_HOLDER_MS - ageMs + 1, FAILURE_MS));
 }
 
 function trimSibling(pod: Pod): Pod {

@@ -6,7 +6,7 @@ import { isPortRefused } from "../../../agent/gateway/endpoint-probe.js";
 import { privateKeyOf } from "../../../agent/gateway/key-source.js";
 import { HeartbeatListener, type SiblingState } from "../../../agent/gateway/leadership/heartbeat-listener.js";
 import { HeartbeatServer } from "../../../agent/gateway/leadership/heartbeat-server.js";
-import { isVacant } from "../../../agent/gateway/leadership/leadership.js";
+import { isVacant, nextLookMs } from "../../../agent/gateway/leadership/leadership.js";
 import { leaseName } from "../../../agent/gateway/leadership/lease-name.js";
 import { PathProbeResponder, probePath } from "../../../agent/gateway/path-probe.js";
 import { keySecretProblem, newKeyPair, publicKeyOf } from "../../../agent/controller/network/gateways/key-secret.js";
@@ -28,6 +28,18 @@ describe("the choice among a gateway's replicas", () => {
     expect(isVacant({ ...held, ageMs: 6_000 }, pod, "silent")).to.equal(true);
     expect(isVacant({ ...held, isExpired: true }, pod, "unknown")).to.equal(true);
     expect(isVacant({ ...held, holder: undefined }, undefined, "unknown")).to.equal(true);
+  });
+
+  it("looks at one that is not heard any more the moment its place is free, and at others now and then", () => {
+    for (const state of ["unknown", "alive", "dead"] as const)
+      expect(nextLookMs({ ageMs: 4_900 }, state)).to.equal(2_000);
+    expect(nextLookMs({ ageMs: 0 }, "silent")).to.equal(2_000);
+    for (const ageMs of [3_500, 4_000, 4_500]) {
+      expect(isVacant({ ...held, ageMs: ageMs + nextLookMs({ ageMs }, "silent") }, pod, "silent")).to.equal(true);
+      expect(nextLookMs({ ageMs }, "silent")).to.be.below(2_000);
+    }
+    // Not without a pause, should another one be trying just now.
+    expect(nextLookMs({ ageMs: 9_000 }, "silent")).to.equal(500);
   });
 
   it("uses Liqo's name of the Lease", () => {

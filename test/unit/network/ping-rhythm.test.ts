@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { SILENCE_MS } from "../../../agent/gateway/peer-keeper.js";
 import { PingRhythm, type PingRhythmOptions } from "../../../agent/gateway/ping-rhythm.js";
 
 /** A serving gateway's, by default. */
@@ -59,6 +60,20 @@ describe("the rhythm of pings", () => {
     expect(verdict - lastHeard).to.be.within(10_000, 10_501);
     expect(lostAt).to.have.length(1);
     expect(pings.filter((moment) => moment > lastHeard && moment < verdict)).to.have.length.at.least(12);
+  });
+
+  it("of a client tells soon that a session is dead, by several pings all the same", () => {
+    const rests = 20_000;
+    for (const random of [() => 0, drawn()]) {
+      const client = { ...SERVER, connectedIntervalMs: 500, random };
+      const { pings } = follow(client, MINUTE, (moment) => moment <= rests);
+      const lastHeard = Math.max(...pings.filter((moment) => moment <= rests)) + ROUND_TRIP_MS;
+      const unanswered = pings.filter((moment) => moment > lastHeard).map((moment) => moment - lastHeard);
+      // The first look at a session that has been silent for long only tells from what on to count.
+      const [, restart = Infinity] = unanswered.filter((silence) => silence > SILENCE_MS);
+      expect(restart).to.be.below(1_500);
+      expect(unanswered.filter((silence) => silence < restart)).to.have.length.at.least(3);
+    }
   });
 
   it("leaves a peer that answers in peace: no more than a ping in four fifths of the interval", () => {
