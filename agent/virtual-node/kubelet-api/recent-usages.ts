@@ -1,11 +1,7 @@
-import { ExpiringCache } from "./expiring-cache.js";
 import { CpuCounters, type CollectedUsages } from "./stats.js";
 
 /** Readers come each 10 to 60 seconds, often several of them; the provider's own figures are as old as that. */
 export const USAGES_MAX_AGE_MS = 10_000;
-
-/** There is but one thing to remember. */
-const KEY = "usages";
 
 /**
  * What the pods use, asked of the provider only where nobody has in the last seconds (offloading specification, §7.7): those who come at the same time share one
@@ -13,20 +9,17 @@ const KEY = "usages";
  */
 export class RecentUsages {
   readonly counters = new CpuCounters();
-  private readonly recent: ExpiringCache<CollectedUsages>;
+  private recent?: CollectedUsages;
   private collecting?: Promise<CollectedUsages>;
 
   constructor(
     private readonly collect: () => Promise<Omit<CollectedUsages, "at">>,
     private readonly now: () => number = Date.now,
-  ) {
-    this.recent = new ExpiringCache(now);
-  }
+  ) {}
 
   /** @throws what the collection throws */
   async get(): Promise<CollectedUsages> {
-    const recent = this.recent.get(KEY);
-    if (recent) return recent;
+    if (this.recent && this.now() < this.recent.at + USAGES_MAX_AGE_MS) return this.recent;
     this.collecting ??= this.collectNow().finally(() => (this.collecting = undefined));
     return this.collecting;
   }
@@ -35,7 +28,7 @@ export class RecentUsages {
     const at = this.now();
     const collected = { ...(await this.collect()), at };
     this.counters.advance(collected);
-    if (!collected.failed) this.recent.set(KEY, collected, at + USAGES_MAX_AGE_MS - this.now());
+    if (!collected.failed) this.recent = collected;
     return collected;
   }
 }
