@@ -1,12 +1,5 @@
 import type { Node, Pod, Taint } from "kubernetes-types/core/v1";
-import {
-  Annotations,
-  Labels,
-  NamespaceOffloadingResource,
-  Names,
-  PodReasons,
-  type NamespaceOffloading,
-} from "../../api/index.js";
+import { Annotations, Labels, NamespaceOffloadingResource, Names, PodReasons } from "../../api/index.js";
 import {
   Controller,
   findCondition,
@@ -66,8 +59,9 @@ export function unplacedPodsController(context: ControllerContext): Controller {
     const since = unplacedSince(pod);
     const offloading = offloadings.find(pod.metadata?.namespace ?? "", Names.namespaceOffloading);
     if (since === undefined || !offloading || isDeleting(offloading)) return undefined;
-    const delay = delayOf(offloading);
-    return delay === undefined || !hasController(pod) || isDaemonPod(pod) ? undefined : since + delay * 1000;
+    const seconds = evictionDelayOf(offloading, Annotations.evictionAfterUnschedulable);
+    if (seconds === undefined || seconds === "never" || !hasController(pod) || isDaemonPod(pod)) return undefined;
+    return since + seconds * 1000;
   }
 
   async function moveAway(pod: Pod): ReturnType<typeof evict> {
@@ -112,16 +106,6 @@ export function unplacedPodsController(context: ControllerContext): Controller {
       spec?.taints?.some(({ key }) => key === Names.noRoomTaint) ? [metadata?.name ?? ""] : [],
     )
     .watch(offloadings, ({ metadata }) => pods.inNamespace(metadata.namespace ?? "").flatMap(nodeOf));
-}
-
-/** In seconds. What admission would refuse asks for nothing. */
-function delayOf(offloading: NamespaceOffloading): number | undefined {
-  try {
-    const delay = evictionDelayOf(offloading, Annotations.evictionAfterUnschedulable);
-    return delay === "never" ? undefined : delay;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

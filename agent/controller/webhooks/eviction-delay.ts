@@ -8,19 +8,28 @@ export type EvictionDelay = number | "never";
 const DEFAULT_SECONDS = 300;
 const OUT_OF_REACH = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-type DelayAnnotation = (typeof Annotations)["evictionAfterDisconnect" | "evictionAfterUnschedulable"];
+const DELAY_ANNOTATIONS = [Annotations.evictionAfterDisconnect, Annotations.evictionAfterUnschedulable] as const;
 
-/** The delay that a NamespaceOffloading asks for by an annotation, if it does. @throws Error when it is neither a number of seconds nor "never" */
+type DelayAnnotation = (typeof DELAY_ANNOTATIONS)[number];
+
+/** The delay that a NamespaceOffloading asks for by an annotation, if it does. What admission refuses asks for nothing. */
 export function evictionDelayOf(
   { metadata }: NamespaceOffloading,
   annotation: DelayAnnotation,
 ): EvictionDelay | undefined {
   const text = metadata.annotations?.[annotation];
-  if (text === undefined) return undefined;
-  if (!isEvictionDelay(text)) {
-    throw new Error(`metadata.annotations[${annotation}]: "${text}" is neither a number of seconds nor "never"`);
-  }
+  if (text === undefined || !isEvictionDelay(text)) return undefined;
   return text === "never" ? text : Number(text);
+}
+
+/** What is wrong with a delay that a NamespaceOffloading asks for, if anything is. */
+export function evictionDelayProblem({ metadata }: NamespaceOffloading): string | undefined {
+  for (const key of DELAY_ANNOTATIONS) {
+    const text = metadata.annotations?.[key];
+    if (text === undefined || isEvictionDelay(text)) continue;
+    return `metadata.annotations[${key}]: "${text}" is neither a number of seconds nor "never"`;
+  }
+  return undefined;
 }
 
 /** The tolerations with that delay (offloading specification, §3). What a pod asks for itself, other than Kubernetes' default, stays. */

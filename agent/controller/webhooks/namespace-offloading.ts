@@ -7,12 +7,12 @@ import {
   type NamespaceOffloadingSpec,
 } from "../../api/index.js";
 import { isDnsLabel } from "../../api/kubernetes-names.js";
-import { isDeleting, messageOf, NamespaceResource, PersistentVolumeResource } from "../../runtime/index.js";
+import { isDeleting, NamespaceResource, PersistentVolumeResource } from "../../runtime/index.js";
 import { agreementProblem, lossOf, mayDeleteRemoteData, remoteDataOf } from "../../storage/remote-data.js";
 import { remoteNamespaceName } from "../offloading/namespace-offloading/remote-name.js";
 import { allow, deny, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
-import { evictionDelayOf } from "./eviction-delay.js";
+import { evictionDelayProblem } from "./eviction-delay.js";
 
 const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
@@ -54,18 +54,8 @@ export function checkOffloading(object: NamespaceOffloading, namespace: string, 
         `(at most 63 lower-case letters, digits and dashes): use namespaceMappingStrategy SelectedName`,
     );
   }
-  const problem = agreementProblem(object) ?? delayProblem(object) ?? apiServerSupportProblem(object);
+  const problem = agreementProblem(object) ?? evictionDelayProblem(object) ?? apiServerSupportProblem(object);
   return problem ? deny(problem) : checkSelector(spec);
-}
-
-function delayProblem(offloading: NamespaceOffloading): string | undefined {
-  try {
-    evictionDelayOf(offloading, Annotations.evictionAfterDisconnect);
-    evictionDelayOf(offloading, Annotations.evictionAfterUnschedulable);
-  } catch (error) {
-    return messageOf(error);
-  }
-  return undefined;
 }
 
 function apiServerSupportProblem({ metadata }: NamespaceOffloading): string | undefined {
