@@ -23,7 +23,7 @@ export class PulumiStack {
     this.env = {
       ...process.env,
       ...options.env,
-      PATH: `${options.binFolder}${path.delimiter}${process.env["PATH"] ?? ""}`,
+      PATH: `${options.binFolder}${path.delimiter}${options.env?.["PATH"] ?? process.env["PATH"] ?? ""}`,
       PULUMI_HOME: path.join(options.stateFolder, "home"),
       PULUMI_BACKEND_URL: `file://${path.join(options.stateFolder, "backend")}`,
       PULUMI_CONFIG_PASSPHRASE: "local",

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -10,10 +10,20 @@ import { lineProgress } from "../../clusters/support/progress.js";
 import { buildGoExample } from "../../languages/go.js";
 import { compileJavaExample } from "../../languages/java.js";
 import { hostProgram, type ProgramCommand } from "../../languages/language-host.js";
+import { policyHost, writePolicyPack } from "../../languages/policy-pack.js";
 import { installPythonSdk, pythonEnvironment } from "../../languages/python.js";
 import { example, REPOSITORY } from "../../languages/toolchain.js";
+import { codeBlocks } from "../../support/code-blocks.js";
+import type { ExecResult } from "../../support/exec.js";
 import { PulumiStack } from "../../support/pulumi.js";
 import { startApiServer, type ApiServer } from "../support/api-server.js";
+
+interface PreviewOptions {
+  /** Starts the program where the CLI has no host for its language. */
+  command?: ProgramCommand;
+  flags: readonly string[];
+  env?: NodeJS.ProcessEnv;
+}
 
 /** What a preview says of one resource. */
 interface Planned {
@@ -25,6 +35,23 @@ interface Planned {
 interface Preview {
   steps: { op: string; urn: string; newState: { type: string; inputs?: object } }[];
 }
+
+/** A pack that writes down what it is shown. */
+const READER = `
+import { appendFileSync } from "node:fs";
+import { PolicyPack } from "@pulumi/policy";
+new PolicyPack("reader", {
+  policies: [
+    {
+      name: "reads",
+      description: "Writes down what it is shown.",
+      enforcementLevel: "advisory",
+      validateResource: ({ type, props }) =>
+        appendFileSync(process.env.SEEN, JSON.stringify({ type, props: { ...props } }) + "\\n"),
+    },
+  ],
+});
+`;
 
 /**
  * The example program of each language with the real engine and the real plugin, up to what a preview shows: every SDK
@@ -59,11 +86,21 @@ describe("the example in each language", function () {
 
   /** Previews the example of a language; `command` starts its program where the CLI has no host for the language. */
   async function plan(language: string, command?: ProgramCommand): Promise<Planned[]> {
+    const { stdout, code } = await preview(language, { command, flags: ["--json"] });
+    expect(code, stdout).to.equal(0);
+    return plannedIn(JSON.parse(stdout) as Preview);
+  }
+
+  async function preview(
+    language: string,
+    { command, flags, env }: PreviewOptions,
+  ): Promise<ExecResult> {
     const stack = new PulumiStack({
       project: example(`peer-two-clusters-${language}`),
       stateFolder: folder,
       stack: `test-${process.pid}`,
       binFolder,
+      env,
       config: {
         consumerKubeconfig: consumer.kubeconfigPath,
         consumerContext: "west",
@@ -77,10 +114,8 @@ describe("the example in each language", function () {
       await stack.pulumi(["plugin", "install", "resource", "liqo", VERSION, "--file", pluginFolder]);
       await stack.init();
       const client = host ? ["--client", host.address] : [];
-      const args = ["preview", "--json", "--stack", `test-${process.pid}`, ...client];
-      const { stdout, code } = await stack.pulumi(args, { timeoutMs: 120_000, allowFailure: true });
-      expect(code, stdout).to.equal(0);
-      return plannedIn(JSON.parse(stdout) as Preview);
+      const args = ["preview", "--stack", `test-${process.pid}`, ...flags, ...client];
+      return await stack.pulumi(args, { timeoutMs: 120_000, allowFailure: true });
     } finally {
       host?.close();
       await stack.remove();
@@ -117,6 +152,32 @@ describe("the example in each language", function () {
     const args = ["-cp", classPath, "peertwoclusters.App"];
     const command = { program: "java", args, cwd: example("peer-two-clusters-java"), env: process.env };
     expect(await plan("java", command)).to.deep.equal(expected);
+  });
+
+  it("is read by policy packs, every property by its name, those within a Peering included; one may refuse it", async () => {
+    const [block] = codeBlocks().filter(({ text }) => text.includes("@pulumi/policy"));
+    const documented = block?.text ?? "";
+    const seen = path.join(folder, "seen.jsonl");
+    const packs = await Promise.all([
+      writePolicyPack("documented", documented),
+      writePolicyPack("strict", documented.replace('"LoadBalancer")', '"NodePort")').replace("peerings", "strict")),
+      writePolicyPack("reader", READER),
+    ]);
+    const [allows, forbids, reads] = packs;
+    const given = { env: { SEEN: seen, PATH: [await policyHost(), process.env["PATH"]].join(path.delimiter) } };
+    const allowed = await preview("yaml", { flags: ["--policy-pack", allows, "--policy-pack", reads], ...given });
+    expect(allowed.code, allowed.stdout + allowed.stderr).to.equal(0);
+    const lines = (await readFile(seen, "utf8")).trim().split("\n");
+    const told = lines.map((line) => JSON.parse(line) as { type: string; props: object });
+    for (const { type, inputs } of expected) {
+      const props = told.filter((one) => one.type === type).map((one) => Object.keys(one.props));
+      expect(props, type).to.satisfy((all: string[][]) =>
+        all.some((keys) => Object.keys(inputs as object).every((key) => keys.includes(key) || key.startsWith("__"))),
+      );
+    }
+    const refused = await preview("yaml", { flags: ["--policy-pack", forbids], ...given });
+    expect(refused.code).to.not.equal(0);
+    expect(refused.stdout + refused.stderr).to.contain("gatewayServer.type: LoadBalancer is not allowed here");
   });
 });
 
