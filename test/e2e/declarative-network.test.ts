@@ -14,8 +14,10 @@ import {
   WgGatewayClientTemplateResource,
   WgGatewayServerTemplateResource,
   mapRemoteAddress,
+  normalizeCidrs,
   peerConfiguration,
   tenantNamespaceName,
+  type Configuration,
 } from "../../agent/api/index.js";
 import { makeCertificateRequest, makeKeyPair } from "../../agent/crypto/index.js";
 import {
@@ -45,11 +47,11 @@ import { probe, serverContainer } from "../support/probe.js";
 import { waitFor } from "../support/wait.js";
 import { deployWeb, isReady } from "../support/workload.js";
 
-/** The consumer is in two peerings; its pods' addresses are those of the twin's, too. */
+/** The consumer is in two peerings, with clusters of equal pod ranges: it has the twin's under another name, which nobody else needs. */
 const CLUSTERS = [
   { name: "declarative-consumer", podCIDR: "10.244.0.0/16", serviceCIDR: "10.96.0.0/16" },
   { name: "declarative-provider", podCIDR: "10.245.0.0/16", serviceCIDR: "10.97.0.0/16" },
-  { name: "declarative-twin", podCIDR: "10.244.0.0/16", serviceCIDR: "10.98.0.0/16" },
+  { name: "declarative-twin", podCIDR: "10.245.0.0/16", serviceCIDR: "10.98.0.0/16" },
 ];
 /** The first two are called as in the document's examples. */
 const IDS = { consumer: EXAMPLE.consumer, provider: EXAMPLE.provider, twin: "twin" } as const;
@@ -109,6 +111,7 @@ describe("peering by documented manifests alone", function () {
     expect(items.map(({ metadata, spec }) => [metadata.namespace, spec.remote?.cidr])).to.deep.equal([
       ["default", { pod: [server.podCIDR], external: [server.externalCIDR] }],
     ]);
+    expect([await isRemapped(consumer, provider), await isRemapped(provider, consumer)]).to.deep.equal([false, false]);
     await expectTraffic(consumer, provider);
   });
 
@@ -141,7 +144,7 @@ describe("peering by documented manifests alone", function () {
     expect(items.map(isReady)).to.deep.equal([true]);
   });
 
-  it("connects where the consumer has the server, in any order, with equal pod ranges, ranges as lists on one side, Configurations in tenant namespaces", async () => {
+  it("connects where the consumer has the server, in any order, with a pod range that it alone remaps, ranges as lists on one side, Configurations in tenant namespaces", async () => {
     const [server, client] = await Promise.all([look(consumer), look(twin)]);
     await Promise.all([apply(server, client, "tenant-namespace"), apply(client, server, "tenant-namespace")]);
     await apply(client, server, "gateway-client");
@@ -152,6 +155,7 @@ describe("peering by documented manifests alone", function () {
       apply(client, asLists(server), "configuration", tenantNamespaceName(IDS.consumer)),
     ]);
     await expectConnected(client, server, Date.now());
+    expect([await isRemapped(consumer, twin), await isRemapped(twin, consumer)]).to.deep.equal([true, false]);
     await expectTraffic(consumer, twin);
     await expectTraffic(consumer, provider);
   });
@@ -381,12 +385,24 @@ async function expectTraffic(a: LabCluster, b: LabCluster): Promise<void> {
 
 async function ask(from: LabCluster, to: LabCluster): Promise<string[]> {
   const server = await to.client.get(PodResource, { name: "server", namespace: APPS });
+  const host = mapRemoteAddress(await configurationOf(from, to), server?.status?.podIP ?? "");
+  return probe({ lab: from, namespace: APPS, pod: "server" }, [{ name: idOf(to), host, answer: "server" }]);
+}
+
+/** Whether a cluster has another name for the pods' range of a peer. */
+async function isRemapped(from: LabCluster, to: LabCluster): Promise<boolean> {
+  const { spec, status } = await configurationOf(from, to);
+  const [own, here] = [spec, status].map((one) => normalizeCidrs(one?.remote?.cidr?.pod));
+  expect(here).to.have.length(1);
+  return here?.[0] !== own?.[0];
+}
+
+async function configurationOf(from: LabCluster, to: LabCluster): Promise<Configuration> {
   const { items } = await from.client.list(ConfigurationResource);
   const id = idOf(to);
   const configuration = peerConfiguration(items, id, tenantNamespaceName(id));
   if (!configuration) throw new Error(`${idOf(from)} has no Configuration of ${id}`);
-  const host = mapRemoteAddress(configuration, server?.status?.podIP ?? "");
-  return probe({ lab: from, namespace: APPS, pod: "server" }, [{ name: id, host, answer: "server" }]);
+  return configuration;
 }
 
 /** The only gateway pod, once it is as wanted. */

@@ -9,6 +9,7 @@ import {
   ConnectionResource,
   InternalNodeResource,
   NetworkResource,
+  normalizeCidrs,
 } from "../../agent/api/index.js";
 import { buildAgentImage } from "../../agent/image/build.js";
 import { ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
@@ -20,7 +21,11 @@ import { TCP_PORT, UDP_PORT, answered, inPod, nodesOf, probeAll } from "../suppo
 import { expectTraffic, podTargets, runServers } from "../support/traffic.js";
 import { waitFor } from "../support/wait.js";
 
-/** Equal pod ranges; traffic of the second node of one cluster must find the gateway on the first, or the other way round. */
+/**
+ * Overlapping pod ranges, of which one cluster has two: each node's pods are in their own. Traffic of the second node must find the gateway on
+ * the first, or the other way round.
+ */
+const POD_CIDRS = { a: ["10.244.0.0/24", "10.244.1.0/24"], b: ["10.244.0.0/16"] };
 const CLUSTERS = [
   { name: "net-a", nodes: 2, podCIDR: "10.244.0.0/16", serviceCIDR: "10.96.0.0/16" },
   { name: "net-b", nodes: 1, podCIDR: "10.244.0.0/16", serviceCIDR: "10.97.0.0/16" },
@@ -44,8 +49,9 @@ describe("network between two clusters from plain manifests", function () {
     [a, b] = (await Promise.all(clusters.map(openCluster))) as [LabCluster, LabCluster];
     await Promise.all(
       [a, b].map((lab, index) => {
-        const { name: clusterId, podCIDR, serviceCIDR } = CLUSTERS[index]!;
-        return installAgent(lab, { clusterId, image: image.ref, podCIDRs: [podCIDR], serviceCIDR });
+        const { name: clusterId, serviceCIDR } = CLUSTERS[index]!;
+        const podCIDRs = index === 0 ? POD_CIDRS.a : POD_CIDRS.b;
+        return installAgent(lab, { clusterId, image: image.ref, podCIDRs, serviceCIDR });
       }),
     );
     [podsA, podsB] = await Promise.all([runServers(a), runServers(b)]);
@@ -61,13 +67,13 @@ describe("network between two clusters from plain manifests", function () {
     const server = b.cluster.nodes[0]?.address ?? "";
     await apply(a, [
       tenantNamespace("net-b"),
-      configuration("net-b"),
+      configuration("net-b", POD_CIDRS.b),
       keySecret("net-b", keysA),
       publicKey("net-b", keysB),
     ]);
     await apply(b, [
       tenantNamespace("net-a"),
-      configuration("net-a"),
+      configuration("net-a", POD_CIDRS.a),
       keySecret("net-a", keysB),
       publicKey("net-a", keysA),
     ]);
@@ -81,15 +87,23 @@ describe("network between two clusters from plain manifests", function () {
     );
   });
 
-  it("maps the other's ranges where they overlap with its own", async () => {
-    for (const lab of [a, b]) {
+  it("maps each of the other's ranges where they overlap with its own", async () => {
+    for (const [lab, theirs] of [
+      [a, POD_CIDRS.b],
+      [b, POD_CIDRS.a],
+    ] as const) {
       const { items } = await lab.client.list(ConfigurationResource);
       const { spec, status } = items[0] ?? {};
-      expect(spec?.remote?.cidr?.pod).to.deep.equal(["10.244.0.0/16"]);
-      expect(status?.remote?.cidr?.pod?.[0])
-        .to.match(/^10\.\d+\.0\.0\/16$/)
-        .and.not.equal("10.244.0.0/16");
+      expect(spec?.remote?.cidr?.pod).to.deep.equal(theirs);
+      const mapped = normalizeCidrs(status?.remote?.cidr?.pod);
+      expect(mapped.map((cidr) => cidr.split("/")[1])).to.deep.equal(theirs.map((cidr) => cidr.split("/")[1]));
+      for (const cidr of mapped) expect(cidr).to.not.match(/^10\.244\./);
     }
+  });
+
+  it("has a pod of each range to be asked", () => {
+    const ranges = [...podsA, ...podsB].map(({ status }) => status?.podIP?.replace(/\d+$/, "0/24"));
+    expect(ranges).to.have.members([...POD_CIDRS.a, "10.244.0.0/24"]);
   });
 
   it("carries TCP and UDP between all pods, both ways, small and full-size packets", async () => {
@@ -233,7 +247,7 @@ metadata:
 spec: {}`;
 }
 
-function configuration(remote: string): string {
+function configuration(remote: string, pod: readonly string[]): string {
   return `apiVersion: networking.liqo.io/v1beta1
 kind: Configuration
 metadata:
@@ -245,7 +259,7 @@ spec:
   remote:
     cidr:
       external: 10.70.0.0/16
-      pod: 10.244.0.0/16`;
+      pod: [${pod.join(", ")}]`;
 }
 
 function keySecret(remote: string, { privateKey, publicKey }: KeyPair): string {

@@ -13,6 +13,7 @@ import {
   Names,
   WgGatewayServerTemplateResource,
   mapRemoteAddress,
+  normalizeCidrs,
 } from "../../agent/api/index.js";
 import {
   DeploymentResource,
@@ -62,7 +63,15 @@ const LEAF_A: ClusterSpec = {
   cni: "bridge",
   kubeProxy: "none",
 };
-const LEAF_B: ClusterSpec = { ...LEAF_A, name: "topo-b", serviceCIDR: "10.113.0.0/16", kubeProxy: "nftables" };
+/** Of its own range, but it uses the others' for something else: it remaps the hub's, and the hub need not remap its own. */
+const LEAF_B: ClusterSpec = {
+  ...LEAF_A,
+  name: "topo-b",
+  podCIDR: "10.220.0.0/16",
+  serviceCIDR: "10.113.0.0/16",
+  kubeProxy: "nftables",
+};
+const RESERVED: Record<string, string[]> = { [LEAF_B.name]: [HUB.podCIDR!] };
 
 /** Who gives load balancers of this class their addresses, and the template of gateway servers that asks for one. */
 const [EDGE_CLASS, EDGE] = ["example.org/edge", "edge"] as const;
@@ -289,6 +298,16 @@ describe("topologies, CNIs and Service implementations", function () {
       expect(await serversOf(b)).to.deep.equal([]);
     });
 
+    it("has pods' ranges remapped on both sides of a tunnel, or on the client's alone", async () => {
+      const isRemapped = async (from: LabCluster, to: LabCluster): Promise<boolean> => {
+        const { spec, status } = await configurationOf(from, to);
+        const [own, here] = [spec, status].map((one) => normalizeCidrs(one?.remote?.cidr?.pod).join());
+        return here !== own;
+      };
+      expect([await isRemapped(hub, a), await isRemapped(a, hub)]).to.deep.equal([true, true]);
+      expect([await isRemapped(hub, b), await isRemapped(b, hub)]).to.deep.equal([false, true]);
+    });
+
     it("carries traffic between the hub and each leaf, both ways", async () => {
       for (const [leaf, pods] of [
         [a, atA],
@@ -413,7 +432,15 @@ function agents(lab: Lab, clusters: readonly LabCluster[]): Record<string, Progr
   return Object.fromEntries(
     clusters.map((one) => [
       one.cluster.name,
-      { type: "Agent", properties: { cluster: access(one), clusterId: one.cluster.name, image: lab.agentImage } },
+      {
+        type: "Agent",
+        properties: {
+          cluster: access(one),
+          clusterId: one.cluster.name,
+          image: lab.agentImage,
+          reservedSubnets: RESERVED[one.cluster.name] ?? [],
+        },
+      },
     ]),
   );
 }
