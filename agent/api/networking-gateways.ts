@@ -39,6 +39,11 @@ const ports = z.array(port).max(MAX_PORTS);
 const nodePort = withHint(int32.min(0).max(MAX_PORT), { format: "int32" });
 /** An IPv4 address, a DNS name, or nothing yet. */
 const host = withHint(z.string(), { pattern: "^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?[.]?)?$" });
+/** As Kubernetes names classes: "example.com/internal". */
+const className = withHint(z.string(), {
+  maxLength: 317,
+  pattern: "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+});
 const protocol = z.enum(["TCP", "UDP"]);
 const gatewayServiceType = z.enum(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]);
 const connectionType = z.enum(["Server", "Client"]);
@@ -102,6 +107,8 @@ const serverEndpoint = withRules(
     nodePort: nodePort.optional(),
     nodePorts: ports.optional(),
     loadBalancerIP: host.optional(),
+    /** Which load balancer is to serve the Service. Not in Liqo, where a template of one's own says it. */
+    loadBalancerClass: className.optional(),
   }),
   ...portRules,
   portRequired,

@@ -90,6 +90,7 @@ function serverTemplate(inputs: TemplateInputs): WgGatewayServerTemplate {
                 },
               ],
               "?loadBalancerIP": "{{ .Spec.Endpoint.LoadBalancerIP }}",
+              "?loadBalancerClass": "{{ .Spec.Endpoint.LoadBalancerClass }}",
             },
           },
           deployment: deployment(inputs, ["--mode=server", "--listen-port={{ .Spec.Endpoint.Port }}"]),

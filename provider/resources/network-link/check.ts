@@ -14,12 +14,15 @@ export function checkGateways({ gatewayServer, gatewayClient }: Gateways, failur
 
 function checkServer(gatewayServer: Gateways["gatewayServer"], failures: Failures): void {
   if (gatewayServer === undefined || isUnknown(gatewayServer)) return;
-  const { type, nodePort, loadBalancerIP } = gatewayServer;
+  const { type, nodePort, loadBalancerIP, loadBalancerClass } = gatewayServer;
   if (isUnknown(type)) return;
   if (nodePort !== undefined && type === "ClusterIP") {
     failures.add("gatewayServer.nodePort", "is for type NodePort or LoadBalancer, not ClusterIP");
   }
   if (loadBalancerIP !== undefined && type !== "LoadBalancer") {
     failures.add("gatewayServer.loadBalancerIP", `is for type LoadBalancer, not ${type}`);
+  }
+  if (loadBalancerClass !== undefined && type !== "LoadBalancer") {
+    failures.add("gatewayServer.loadBalancerClass", `is for type LoadBalancer, not ${type}`);
   }
 }

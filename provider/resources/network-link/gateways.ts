@@ -44,6 +44,7 @@ type GatewayKind = "server" | "client";
 const SERVER_DECIDED = [
   ["spec", "endpoint", "nodePort"],
   ["spec", "endpoint", "loadBalancerIP"],
+  ["spec", "endpoint", "loadBalancerClass"],
   ["spec", "serviceLabels"],
   ["spec", "serviceAnnotations"],
 ];

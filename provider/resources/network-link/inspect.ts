@@ -180,12 +180,19 @@ function observedInputs(inputs: NetworkLinkInputs, server: EndObjects, client: E
   const spec = server.server?.spec;
   const observed = structuredClone(inputs);
   if (spec) {
-    const { port = options.server.port, serviceType, nodePort, loadBalancerIP } = spec.endpoint ?? {};
+    const {
+      port = options.server.port,
+      serviceType,
+      nodePort,
+      loadBalancerIP,
+      loadBalancerClass,
+    } = spec.endpoint ?? {};
     const live = {
       type: serviceType === "ExternalName" || !serviceType ? ("ClusterIP" as const) : serviceType,
       port,
       nodePort,
       loadBalancerIP,
+      loadBalancerClass,
     };
     const isAsAsked = Object.entries(live).every(([key, value]) => options.server[key as keyof typeof live] === value);
     if (!isAsAsked)
@@ -213,6 +220,7 @@ function importedGateways(server: OrientedEnd, client: OrientedEnd): Partial<Net
     port: endpoint?.port,
     nodePort: endpoint?.nodePort,
     loadBalancerIP: endpoint?.loadBalancerIP,
+    loadBalancerClass: endpoint?.loadBalancerClass,
     serviceLabels,
     serviceAnnotations,
     secretRef: importedSecret(found),

@@ -42,12 +42,13 @@ export function configurationManifest(
 }
 
 export function gatewayServerManifest(end: End, { mtu, server }: LinkOptions, name = end.remoteId): GatewayServer {
-  const { type: serviceType, port, nodePort, loadBalancerIP, serviceLabels, serviceAnnotations, secretRef } = server;
+  const { type: serviceType, port, nodePort, loadBalancerIP, loadBalancerClass } = server;
+  const { serviceLabels, serviceAnnotations, secretRef } = server;
   return GatewayServerResource.build({
     metadata: { name, namespace: end.namespace, labels: remoteLabels(end) },
     spec: {
       mtu,
-      endpoint: { port, serviceType, ...defined({ nodePort, loadBalancerIP }) },
+      endpoint: { port, serviceType, ...defined({ nodePort, loadBalancerIP, loadBalancerClass }) },
       ...defined({ serviceLabels, serviceAnnotations, secretRef }),
       serverTemplateRef: templateReference(end, "server", server),
     },

@@ -12,6 +12,7 @@ import {
   objectMetadata,
   objectName,
   port,
+  qualifiedName,
 } from "../../framework/index.js";
 import { drift, forceUnreachable, pairOutputs } from "../pair-properties.js";
 
@@ -78,6 +79,11 @@ export const gatewayServer = z.object({
   loadBalancerIP: ipAddress
     .optional()
     .meta({ description: "A fixed address, for type LoadBalancer. Default: the load balancer chooses." }),
+  loadBalancerClass: qualifiedName.optional().meta({
+    description:
+      "Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your " +
+      "own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.",
+  }),
   serviceLabels: labelMap.optional().meta({ description: "Labels for the Service." }),
   serviceAnnotations: annotationMap
     .optional()

@@ -13,6 +13,12 @@ namespace Pulumi.Liqo.Inputs
     public sealed class GatewayServerArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
+        /// Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+        /// </summary>
+        [Input("loadBalancerClass")]
+        public Input<string>? LoadBalancerClass { get; set; }
+
+        /// <summary>
         /// A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         /// </summary>
         [Input("loadBalancerIP")]

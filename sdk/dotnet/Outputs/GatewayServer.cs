@@ -14,6 +14,10 @@ namespace Pulumi.Liqo.Outputs
     public sealed class GatewayServer
     {
         /// <summary>
+        /// Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+        /// </summary>
+        public readonly string? LoadBalancerClass;
+        /// <summary>
         /// A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         /// </summary>
         public readonly string? LoadBalancerIP;
@@ -60,6 +64,8 @@ namespace Pulumi.Liqo.Outputs
 
         [OutputConstructor]
         private GatewayServer(
+            string? loadBalancerClass,
+
             string? loadBalancerIP,
 
             int? nodePort,
@@ -82,6 +88,7 @@ namespace Pulumi.Liqo.Outputs
 
             Pulumi.Liqo.GatewayServiceType? type)
         {
+            LoadBalancerClass = loadBalancerClass;
             LoadBalancerIP = loadBalancerIP;
             NodePort = nodePort;
             Port = port;

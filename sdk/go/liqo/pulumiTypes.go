@@ -2766,6 +2766,8 @@ func (o GatewayKeysPtrOutput) PublicKey() pulumi.StringPtrOutput {
 }
 
 type GatewayServer struct {
+	// Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+	LoadBalancerClass *string `pulumi:"loadBalancerClass"`
 	// A fixed address, for type LoadBalancer. Default: the load balancer chooses.
 	LoadBalancerIP *string `pulumi:"loadBalancerIP"`
 	// A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
@@ -2823,6 +2825,8 @@ type GatewayServerInput interface {
 }
 
 type GatewayServerArgs struct {
+	// Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+	LoadBalancerClass pulumi.StringPtrInput `pulumi:"loadBalancerClass"`
 	// A fixed address, for type LoadBalancer. Default: the load balancer chooses.
 	LoadBalancerIP pulumi.StringPtrInput `pulumi:"loadBalancerIP"`
 	// A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
@@ -2941,6 +2945,11 @@ func (o GatewayServerOutput) ToGatewayServerPtrOutputWithContext(ctx context.Con
 	}).(GatewayServerPtrOutput)
 }
 
+// Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+func (o GatewayServerOutput) LoadBalancerClass() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v GatewayServer) *string { return v.LoadBalancerClass }).(pulumi.StringPtrOutput)
+}
+
 // A fixed address, for type LoadBalancer. Default: the load balancer chooses.
 func (o GatewayServerOutput) LoadBalancerIP() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v GatewayServer) *string { return v.LoadBalancerIP }).(pulumi.StringPtrOutput)
@@ -3018,6 +3027,16 @@ func (o GatewayServerPtrOutput) Elem() GatewayServerOutput {
 		var ret GatewayServer
 		return ret
 	}).(GatewayServerOutput)
+}
+
+// Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+func (o GatewayServerPtrOutput) LoadBalancerClass() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *GatewayServer) *string {
+		if v == nil {
+			return nil
+		}
+		return v.LoadBalancerClass
+	}).(pulumi.StringPtrOutput)
 }
 
 // A fixed address, for type LoadBalancer. Default: the load balancer chooses.

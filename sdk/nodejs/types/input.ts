@@ -670,6 +670,10 @@ export interface GatewayKeysArgs {
 
 export interface GatewayServer {
     /**
+     * Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+     */
+    loadBalancerClass?: string;
+    /**
      * A fixed address, for type LoadBalancer. Default: the load balancer chooses.
      */
     loadBalancerIP?: string;
@@ -727,6 +731,10 @@ export function gatewayServerProvideDefaults(val: GatewayServer): GatewayServer 
 }
 
 export interface GatewayServerArgs {
+    /**
+     * Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+     */
+    loadBalancerClass?: pulumi.Input<string>;
     /**
      * A fixed address, for type LoadBalancer. Default: the load balancer chooses.
      */

@@ -1885,6 +1885,10 @@ class GatewayKeys:
 
 if not MYPY:
     class GatewayServerDict(TypedDict):
+        load_balancer_class: NotRequired[_builtins.str]
+        """
+        Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+        """
         load_balancer_ip: NotRequired[_builtins.str]
         """
         A fixed address, for type LoadBalancer. Default: the load balancer chooses.
@@ -1935,6 +1939,7 @@ elif False:
 @pulumi.input_type
 class GatewayServer:
     def __init__(__self__, *,
+                 load_balancer_class: Optional[_builtins.str] = None,
                  load_balancer_ip: Optional[_builtins.str] = None,
                  node_port: Optional[_builtins.int] = None,
                  port: Optional[_builtins.int] = None,
@@ -1947,6 +1952,7 @@ class GatewayServer:
                  template_namespace: Optional[_builtins.str] = None,
                  type: Optional['GatewayServiceType'] = None):
         """
+        :param _builtins.str load_balancer_class: Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
         :param _builtins.str load_balancer_ip: A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         :param _builtins.int node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param _builtins.int port: The Service's UDP port. Default: 51840.
@@ -1959,6 +1965,8 @@ class GatewayServer:
         :param _builtins.str template_namespace: The template's namespace. Default: the one the agent is installed in.
         :param 'GatewayServiceType' type: The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
         """
+        if load_balancer_class is not None:
+            pulumi.set(__self__, "load_balancer_class", load_balancer_class)
         if load_balancer_ip is not None:
             pulumi.set(__self__, "load_balancer_ip", load_balancer_ip)
         if node_port is not None:
@@ -1987,6 +1995,18 @@ class GatewayServer:
             type = 'LoadBalancer'
         if type is not None:
             pulumi.set(__self__, "type", type)
+
+    @_builtins.property
+    @pulumi.getter(name="loadBalancerClass")
+    def load_balancer_class(self) -> Optional[_builtins.str]:
+        """
+        Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+        """
+        return pulumi.get(self, "load_balancer_class")
+
+    @load_balancer_class.setter
+    def load_balancer_class(self, value: Optional[_builtins.str]):
+        pulumi.set(self, "load_balancer_class", value)
 
     @_builtins.property
     @pulumi.getter(name="loadBalancerIP")
@@ -2123,6 +2143,10 @@ class GatewayServer:
 
 if not MYPY:
     class GatewayServerArgsDict(TypedDict):
+        load_balancer_class: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+        """
         load_balancer_ip: NotRequired[pulumi.Input[_builtins.str]]
         """
         A fixed address, for type LoadBalancer. Default: the load balancer chooses.
@@ -2173,6 +2197,7 @@ elif False:
 @pulumi.input_type
 class GatewayServerArgs:
     def __init__(__self__, *,
+                 load_balancer_class: Optional[pulumi.Input[_builtins.str]] = None,
                  load_balancer_ip: Optional[pulumi.Input[_builtins.str]] = None,
                  node_port: Optional[pulumi.Input[_builtins.int]] = None,
                  port: Optional[pulumi.Input[_builtins.int]] = None,
@@ -2185,6 +2210,7 @@ class GatewayServerArgs:
                  template_namespace: Optional[pulumi.Input[_builtins.str]] = None,
                  type: Optional[pulumi.Input['GatewayServiceType']] = None):
         """
+        :param pulumi.Input[_builtins.str] load_balancer_class: Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
         :param pulumi.Input[_builtins.str] load_balancer_ip: A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         :param pulumi.Input[_builtins.int] node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param pulumi.Input[_builtins.int] port: The Service's UDP port. Default: 51840.
@@ -2197,6 +2223,8 @@ class GatewayServerArgs:
         :param pulumi.Input[_builtins.str] template_namespace: The template's namespace. Default: the one the agent is installed in.
         :param pulumi.Input['GatewayServiceType'] type: The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
         """
+        if load_balancer_class is not None:
+            pulumi.set(__self__, "load_balancer_class", load_balancer_class)
         if load_balancer_ip is not None:
             pulumi.set(__self__, "load_balancer_ip", load_balancer_ip)
         if node_port is not None:
@@ -2225,6 +2253,18 @@ class GatewayServerArgs:
             type = 'LoadBalancer'
         if type is not None:
             pulumi.set(__self__, "type", type)
+
+    @_builtins.property
+    @pulumi.getter(name="loadBalancerClass")
+    def load_balancer_class(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+        """
+        return pulumi.get(self, "load_balancer_class")
+
+    @load_balancer_class.setter
+    def load_balancer_class(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "load_balancer_class", value)
 
     @_builtins.property
     @pulumi.getter(name="loadBalancerIP")

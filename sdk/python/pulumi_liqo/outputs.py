@@ -444,7 +444,9 @@ class GatewayServer(dict):
     @staticmethod
     def __key_warning(key: str):
         suggest = None
-        if key == "loadBalancerIP":
+        if key == "loadBalancerClass":
+            suggest = "load_balancer_class"
+        elif key == "loadBalancerIP":
             suggest = "load_balancer_ip"
         elif key == "nodePort":
             suggest = "node_port"
@@ -475,6 +477,7 @@ class GatewayServer(dict):
         return super().get(key, default)
 
     def __init__(__self__, *,
+                 load_balancer_class: Optional[_builtins.str] = None,
                  load_balancer_ip: Optional[_builtins.str] = None,
                  node_port: Optional[_builtins.int] = None,
                  port: Optional[_builtins.int] = None,
@@ -487,6 +490,7 @@ class GatewayServer(dict):
                  template_namespace: Optional[_builtins.str] = None,
                  type: Optional['GatewayServiceType'] = None):
         """
+        :param _builtins.str load_balancer_class: Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
         :param _builtins.str load_balancer_ip: A fixed address, for type LoadBalancer. Default: the load balancer chooses.
         :param _builtins.int node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param _builtins.int port: The Service's UDP port. Default: 51840.
@@ -499,6 +503,8 @@ class GatewayServer(dict):
         :param _builtins.str template_namespace: The template's namespace. Default: the one the agent is installed in.
         :param 'GatewayServiceType' type: The type of the Service that the other cluster reaches the gateway by. Default: LoadBalancer.
         """
+        if load_balancer_class is not None:
+            pulumi.set(__self__, "load_balancer_class", load_balancer_class)
         if load_balancer_ip is not None:
             pulumi.set(__self__, "load_balancer_ip", load_balancer_ip)
         if node_port is not None:
@@ -527,6 +533,14 @@ class GatewayServer(dict):
             type = 'LoadBalancer'
         if type is not None:
             pulumi.set(__self__, "type", type)
+
+    @_builtins.property
+    @pulumi.getter(name="loadBalancerClass")
+    def load_balancer_class(self) -> Optional[_builtins.str]:
+        """
+        Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.
+        """
+        return pulumi.get(self, "load_balancer_class")
 
     @_builtins.property
     @pulumi.getter(name="loadBalancerIP")

@@ -377,6 +377,29 @@ describe("network controllers on a real API server", function () {
     await client.delete(GatewayServerResource, { name: "lb", namespace: TENANT });
   });
 
+  it("makes the Service anew where the gateway asks for another class of load balancers", async () => {
+    const labels = { [Labels.remoteClusterID]: "class" };
+    const metadata = { name: "class", namespace: TENANT, labels };
+    const endpoint = { port: 51_840, serviceType: "LoadBalancer" as const, loadBalancerClass: "example.org/edge" };
+    await client.create(GatewayServerResource, GatewayServerResource.build({ metadata, spec: { endpoint } }));
+    const service = await eventually(ServiceResource, "gw-class", TENANT, (object) => object);
+    expect(service.spec?.loadBalancerClass).to.equal("example.org/edge");
+    const patch = { spec: { endpoint: { loadBalancerClass: "example.org/inner" } } };
+    const { metadata: changed } = await client.mergePatch(GatewayServerResource, metadata, patch);
+    const other = await eventually(
+      ServiceResource,
+      "gw-class",
+      TENANT,
+      (object) => object.spec?.loadBalancerClass === "example.org/inner" && object,
+    );
+    expect(other.metadata?.uid).to.not.equal(service.metadata?.uid);
+    await eventually(GatewayServerResource, "class", TENANT, ({ status }) => {
+      const verdict = findCondition(status?.conditions, "Accepted");
+      return verdict?.status === "True" && verdict.observedGeneration === changed.generation;
+    });
+    await client.delete(GatewayServerResource, { name: "class", namespace: TENANT });
+  });
+
   it("plans the links between nodes and gateways", async () => {
     const node = await eventually(InternalNodeResource, "n1", undefined, (object) => object.status?.nodeIP && object);
     expect(node.status?.nodeIP).to.deep.equal({ local: "198.18.0.1", remote: "198.18.0.1" });

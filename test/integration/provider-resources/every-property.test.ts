@@ -144,6 +144,7 @@ const TABLE: Record<string, Record<string, Row>> = {
     },
     // For another type of Service than the rest of this table.
     "gatewayServer.loadBalancerIP": { create: undefined, update: undefined, effect: "update", imported: "same" },
+    "gatewayServer.loadBalancerClass": { create: undefined, update: undefined, effect: "update", imported: "same" },
     "gatewayServer.serviceLabels": {
       create: { a: "b" },
       update: { a: "c" },
@@ -672,20 +673,33 @@ describe("every input property", function () {
     });
   }
 
-  it("of NetworkLink that rules another out, or names what is there only once the link is", async () => {
+  it("of NetworkLink that goes with a certain value of another, or names what is there only once the link is", async () => {
     const kept = made.find(({ type }) => type === "NetworkLink") as Kept;
     const inputs = structuredClone(kept.inputs);
     set(inputs, "gatewayClient.address", undefined);
     set(inputs, "gatewayClient.addresses", ["203.0.113.7", "nat.example.com"]);
+    set(inputs, "gatewayServer.type", "LoadBalancer");
+    set(inputs, "gatewayServer.nodePort", undefined);
+    set(inputs, "gatewayServer.loadBalancerIP", "192.0.2.77");
+    set(inputs, "gatewayServer.loadBalancerClass", "example.com/edge");
     const updated = await plugin.update(kept, inputs);
     made.splice(made.indexOf(kept), 1, updated);
     const found = await refreshed(updated);
     expect(found?.inputs).to.deep.equal(updated.inputs);
     expect(found?.state["drift"]).to.deep.equal([]);
     const imported = await plugin.import("NetworkLink", `${kept.id}@consumer,provider`);
-    for (const path of ["gatewayClient.addresses", "gatewayClient.secretRef", "gatewayServer.secretRef"]) {
+    const told = ["addresses", "secretRef"].map((name) => `gatewayClient.${name}`);
+    told.push(...["loadBalancerIP", "loadBalancerClass", "secretRef"].map((name) => `gatewayServer.${name}`));
+    for (const path of told) {
       expect(get(imported?.inputs, path), path).to.deep.equal(get(inputs, path));
     }
+    const { client } = servers.provider;
+    const server = await objectOf(client, GatewayServerResource, updated);
+    const endpoint = { loadBalancerIP: "192.0.2.78", loadBalancerClass: "example.com/other" };
+    await client.mergePatch(GatewayServerResource, server, { spec: { endpoint } }, { fieldManager: "somebody" });
+    const moved = await plugin.refresh(updated);
+    expect(get(moved?.inputs, "gatewayServer")).to.include(endpoint);
+    expect((await refreshed(await plugin.update(moved!, inputs)))?.inputs).to.deep.equal(updated.inputs);
     for (const [drift, line] of [
       [onServer({ secretRef: null }, "itself"), /spec\.secretRef/],
       [onClient({ secretRef: { name: "others" } }, "itself"), /spec\.secretRef/],

@@ -106,7 +106,15 @@ describe("NetworkLink", () => {
       failures,
     );
     checkGateways({ gatewayServer: { type: "ClusterIP", nodePort: 3, port: 1, templateName: "t" } }, failures);
-    expect(found).to.deep.equal(["gatewayServer.loadBalancerIP", "gatewayServer.nodePort"]);
+    checkGateways(
+      { gatewayServer: { type: "NodePort", loadBalancerClass: "edge", port: 1, templateName: "t" } },
+      failures,
+    );
+    expect(found).to.deep.equal([
+      "gatewayServer.loadBalancerIP",
+      "gatewayServer.nodePort",
+      "gatewayServer.loadBalancerClass",
+    ]);
   });
 
   it("reads ranges once every Network has one", () => {

@@ -67,6 +67,7 @@ const gateways: Record<string, Case> = {
   "gatewayServer.port": atMost(65535),
   "gatewayServer.nodePort": atLeast(1),
   "gatewayServer.loadBalancerIP": ["ten", /"ten" is not an IP address/],
+  "gatewayServer.loadBalancerClass": qualifiedName,
   "gatewayServer.serviceLabels": map,
   "gatewayServer.serviceLabels.key": label,
   "gatewayServer.serviceAnnotations": map,

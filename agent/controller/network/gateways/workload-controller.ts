@@ -1,5 +1,5 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
-import type { Pod, Secret } from "kubernetes-types/core/v1";
+import type { Pod, Secret, Service } from "kubernetes-types/core/v1";
 import {
   DataKeys,
   Finalizers,
@@ -203,8 +203,16 @@ export function workloadController<G extends Gateway, W extends Workload>(
       services.observe(result);
     } catch (error) {
       if (!isRefused(error)) throw error;
+      if (isOtherClass(error)) return remake(wish);
       throw new Refusal("ServiceRefused", serviceField(messageOf(error)), messageOf(error));
     }
+  }
+
+  /** A Service's class cannot be changed: its deletion leads back to making it. @throws Refusal as long as it is there */
+  async function remake({ metadata: { name = "", namespace } = {} }: Service): Promise<never> {
+    await client.delete(ServiceResource, { name, namespace });
+    const problem = `Service ${namespace}/${name} is made anew, as its class cannot be changed`;
+    throw new Refusal("ServiceMadeAnew", "spec.endpoint.loadBalancerClass", problem);
   }
 
   /** For objects that are not watched: written once for each workload and each wish. */
@@ -248,10 +256,15 @@ function secretNameOf({ metadata, spec }: Workload): string {
   return spec.secretRef?.name || gatewayResourceName(metadata.name ?? "");
 }
 
+function isOtherClass(error: unknown): boolean {
+  return messageOf(error).includes("spec.loadBalancerClass") && messageOf(error).includes("may not change once set");
+}
+
 /** The field of the gateway from which the refused field of its Service comes. */
 export function serviceField(message: string): string {
   if (message.includes("nodePort") || /node ?port/i.test(message)) return "spec.endpoint.nodePort";
   if (message.includes("loadBalancerIP")) return "spec.endpoint.loadBalancerIP";
+  if (message.includes("loadBalancerClass")) return "spec.endpoint.loadBalancerClass";
   if (message.includes("spec.type")) return "spec.endpoint.serviceType";
   if (message.includes("spec.ports")) return "spec.endpoint.port";
   if (message.includes("metadata.annotations")) return "spec.serviceAnnotations";

@@ -20,6 +20,21 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
     public static final GatewayServer Empty = new GatewayServer();
 
     /**
+     * Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+     * 
+     */
+    @Import(name="loadBalancerClass")
+    private @Nullable String loadBalancerClass;
+
+    /**
+     * @return Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+     * 
+     */
+    public Optional<String> loadBalancerClass() {
+        return Optional.ofNullable(this.loadBalancerClass);
+    }
+
+    /**
      * A fixed address, for type LoadBalancer. Default: the load balancer chooses.
      * 
      */
@@ -187,6 +202,7 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
     private GatewayServer() {}
 
     private GatewayServer(GatewayServer $) {
+        this.loadBalancerClass = $.loadBalancerClass;
         this.loadBalancerIP = $.loadBalancerIP;
         this.nodePort = $.nodePort;
         this.port = $.port;
@@ -216,6 +232,17 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
 
         public Builder(GatewayServer defaults) {
             $ = new GatewayServer(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param loadBalancerClass Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder loadBalancerClass(@Nullable String loadBalancerClass) {
+            $.loadBalancerClass = loadBalancerClass;
+            return this;
         }
 
         /**

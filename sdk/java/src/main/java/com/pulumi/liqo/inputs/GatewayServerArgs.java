@@ -21,6 +21,21 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
     public static final GatewayServerArgs Empty = new GatewayServerArgs();
 
     /**
+     * Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+     * 
+     */
+    @Import(name="loadBalancerClass")
+    private @Nullable Output<String> loadBalancerClass;
+
+    /**
+     * @return Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+     * 
+     */
+    public Optional<Output<String>> loadBalancerClass() {
+        return Optional.ofNullable(this.loadBalancerClass);
+    }
+
+    /**
      * A fixed address, for type LoadBalancer. Default: the load balancer chooses.
      * 
      */
@@ -188,6 +203,7 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
     private GatewayServerArgs() {}
 
     private GatewayServerArgs(GatewayServerArgs $) {
+        this.loadBalancerClass = $.loadBalancerClass;
         this.loadBalancerIP = $.loadBalancerIP;
         this.nodePort = $.nodePort;
         this.port = $.port;
@@ -217,6 +233,27 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
 
         public Builder(GatewayServerArgs defaults) {
             $ = new GatewayServerArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param loadBalancerClass Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder loadBalancerClass(@Nullable Output<String> loadBalancerClass) {
+            $.loadBalancerClass = loadBalancerClass;
+            return this;
+        }
+
+        /**
+         * @param loadBalancerClass Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder loadBalancerClass(String loadBalancerClass) {
+            return loadBalancerClass(Output.of(loadBalancerClass));
         }
 
         /**

@@ -16,6 +16,11 @@ import javax.annotation.Nullable;
 @CustomType
 public final class GatewayServer {
     /**
+     * @return Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+     * 
+     */
+    private @Nullable String loadBalancerClass;
+    /**
      * @return A fixed address, for type LoadBalancer. Default: the load balancer chooses.
      * 
      */
@@ -72,6 +77,13 @@ public final class GatewayServer {
     private @Nullable GatewayServiceType type;
 
     private GatewayServer() {}
+    /**
+     * @return Which load balancer serves the Service, for type LoadBalancer, where the server&#39;s cluster has the agent of this package; elsewhere a template of your own names it. Another class makes the Service anew, with another address. Default: the cluster&#39;s default load balancer.
+     * 
+     */
+    public Optional<String> loadBalancerClass() {
+        return Optional.ofNullable(this.loadBalancerClass);
+    }
     /**
      * @return A fixed address, for type LoadBalancer. Default: the load balancer chooses.
      * 
@@ -159,6 +171,7 @@ public final class GatewayServer {
     }
     @CustomType.Builder
     public static final class Builder {
+        private @Nullable String loadBalancerClass;
         private @Nullable String loadBalancerIP;
         private @Nullable Integer nodePort;
         private @Nullable Integer port;
@@ -173,6 +186,7 @@ public final class GatewayServer {
         public Builder() {}
         public Builder(GatewayServer defaults) {
     	      Objects.requireNonNull(defaults);
+    	      this.loadBalancerClass = defaults.loadBalancerClass;
     	      this.loadBalancerIP = defaults.loadBalancerIP;
     	      this.nodePort = defaults.nodePort;
     	      this.port = defaults.port;
@@ -186,6 +200,12 @@ public final class GatewayServer {
     	      this.type = defaults.type;
         }
 
+        @CustomType.Setter
+        public Builder loadBalancerClass(@Nullable String loadBalancerClass) {
+
+            this.loadBalancerClass = loadBalancerClass;
+            return this;
+        }
         @CustomType.Setter
         public Builder loadBalancerIP(@Nullable String loadBalancerIP) {
 
@@ -254,6 +274,7 @@ public final class GatewayServer {
         }
         public GatewayServer build() {
             final var _resultValue = new GatewayServer();
+            _resultValue.loadBalancerClass = loadBalancerClass;
             _resultValue.loadBalancerIP = loadBalancerIP;
             _resultValue.nodePort = nodePort;
             _resultValue.port = port;
