@@ -10,7 +10,7 @@ using Pulumi.Serialization;
 namespace Pulumi.Liqo
 {
     /// <summary>
-    /// Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
+    /// Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only. Where a provider signs no certificates for clients, as Amazon EKS, its owner hands out a kubeconfig of another kind instead.
     /// 
     /// Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;@&lt;consumer context&gt;,&lt;provider context&gt;`.
     /// 
@@ -54,6 +54,12 @@ namespace Pulumi.Liqo
         public Output<string> ApiServer { get; private set; } = null!;
 
         /// <summary>
+        /// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        /// </summary>
+        [Output("authzPolicy")]
+        public Output<Pulumi.Liqo.AuthzPolicy?> AuthzPolicy { get; private set; } = null!;
+
+        /// <summary>
         /// The cluster that offloads pods: it is given an identity.
         /// </summary>
         [Output("consumer")]
@@ -78,7 +84,7 @@ namespace Pulumi.Liqo
         public Output<bool> ForceUnreachable { get; private set; } = null!;
 
         /// <summary>
-        /// The Identity in the consumer's tenant namespace.
+        /// The Identity in the consumer's tenant namespace; empty without a handshake.
         /// </summary>
         [Output("identityName")]
         public Output<string> IdentityName { get; private set; } = null!;
@@ -88,6 +94,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Output("inBand")]
         public Output<bool> InBand { get; private set; } = null!;
+
+        /// <summary>
+        /// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        /// </summary>
+        [Output("kubeconfig")]
+        public Output<string?> Kubeconfig { get; private set; } = null!;
 
         /// <summary>
         /// The Secret beside it, with the kubeconfig that the consumer's agent uses.
@@ -143,6 +155,12 @@ namespace Pulumi.Liqo
         [Output("usedProxyURL")]
         public Output<string?> UsedProxyURL { get; private set; } = null!;
 
+        /// <summary>
+        /// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+        /// </summary>
+        [Output("userName")]
+        public Output<string?> UserName { get; private set; } = null!;
+
 
         /// <summary>
         /// Create a Authentication resource with the given unique name, arguments, and options.
@@ -166,6 +184,10 @@ namespace Pulumi.Liqo
             var defaultOptions = new CustomResourceOptions
             {
                 Version = Utilities.Version,
+                AdditionalSecretOutputs =
+                {
+                    "kubeconfig",
+                },
             };
             var merged = CustomResourceOptions.Merge(defaultOptions, options);
             // Override the ID if one was specified for consistency with other language SDKs.
@@ -189,6 +211,12 @@ namespace Pulumi.Liqo
     public sealed class AuthenticationArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
+        /// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        /// </summary>
+        [Input("authzPolicy")]
+        public Input<Pulumi.Liqo.AuthzPolicy>? AuthzPolicy { get; set; }
+
+        /// <summary>
         /// The cluster that offloads pods: it is given an identity.
         /// </summary>
         [Input("consumer")]
@@ -205,6 +233,22 @@ namespace Pulumi.Liqo
         /// </summary>
         [Input("inBand")]
         public Input<bool>? InBand { get; set; }
+
+        [Input("kubeconfig")]
+        private Input<string>? _kubeconfig;
+
+        /// <summary>
+        /// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        /// </summary>
+        public Input<string>? Kubeconfig
+        {
+            get => _kubeconfig;
+            set
+            {
+                var emptySecret = Output.CreateSecret(0);
+                _kubeconfig = Output.Tuple<Input<string>?, int>(value, emptySecret).Apply(t => t.Item1);
+            }
+        }
 
         [Input("objectAnnotations")]
         private InputMap<string>? _objectAnnotations;
@@ -247,6 +291,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Input("tenantCondition")]
         public Input<Pulumi.Liqo.TenantCondition>? TenantCondition { get; set; }
+
+        /// <summary>
+        /// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+        /// </summary>
+        [Input("userName")]
+        public Input<string>? UserName { get; set; }
 
         public AuthenticationArgs()
         {

@@ -42,6 +42,40 @@ namespace Pulumi.Liqo
     }
 
     [EnumType]
+    public readonly struct AuthzPolicy : IEquatable<AuthzPolicy>
+    {
+        private readonly string _value;
+
+        private AuthzPolicy(string value)
+        {
+            _value = value ?? throw new ArgumentNullException(nameof(value));
+        }
+
+        /// <summary>
+        /// The clusters make it by a handshake: a nonce, its signature, a certificate that the provider signs.
+        /// </summary>
+        public static AuthzPolicy KeysExchange { get; } = new AuthzPolicy("KeysExchange");
+        /// <summary>
+        /// From a kubeconfig that the provider's owner hands out.
+        /// </summary>
+        public static AuthzPolicy TolerateNoHandshake { get; } = new AuthzPolicy("TolerateNoHandshake");
+
+        public static bool operator ==(AuthzPolicy left, AuthzPolicy right) => left.Equals(right);
+        public static bool operator !=(AuthzPolicy left, AuthzPolicy right) => !left.Equals(right);
+
+        public static explicit operator string(AuthzPolicy value) => value._value;
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override bool Equals(object? obj) => obj is AuthzPolicy other && Equals(other);
+        public bool Equals(AuthzPolicy other) => string.Equals(_value, other._value, StringComparison.Ordinal);
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override int GetHashCode() => _value?.GetHashCode() ?? 0;
+
+        public override string ToString() => _value;
+    }
+
+    [EnumType]
     public readonly struct GatewayRole : IEquatable<GatewayRole>
     {
         private readonly string _value;

@@ -158,6 +158,12 @@ namespace Pulumi.Liqo
         public Input<bool>? AuthenticationDisabled { get; set; }
 
         /// <summary>
+        /// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        /// </summary>
+        [Input("authzPolicy")]
+        public Input<Pulumi.Liqo.AuthzPolicy>? AuthzPolicy { get; set; }
+
+        /// <summary>
         /// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
         /// </summary>
         [Input("bidirectional")]
@@ -210,6 +216,28 @@ namespace Pulumi.Liqo
         /// </summary>
         [Input("gatewayServerLocation")]
         public Input<Pulumi.Liqo.GatewayServerLocation>? GatewayServerLocation { get; set; }
+
+        [Input("identityKubeconfig")]
+        private Input<string>? _identityKubeconfig;
+
+        /// <summary>
+        /// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        /// </summary>
+        public Input<string>? IdentityKubeconfig
+        {
+            get => _identityKubeconfig;
+            set
+            {
+                var emptySecret = Output.CreateSecret(0);
+                _identityKubeconfig = Output.Tuple<Input<string>?, int>(value, emptySecret).Apply(t => t.Item1);
+            }
+        }
+
+        /// <summary>
+        /// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+        /// </summary>
+        [Input("identityUserName")]
+        public Input<string>? IdentityUserName { get; set; }
 
         /// <summary>
         /// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.

@@ -8,7 +8,7 @@ import * as enums from "./types/enums";
 import * as utilities from "./utilities";
 
 /**
- * Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
+ * Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only. Where a provider signs no certificates for clients, as Amazon EKS, its owner hands out a kubeconfig of another kind instead.
  *
  * Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
  *
@@ -62,6 +62,10 @@ export class Authentication extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly apiServer: pulumi.Output<string>;
     /**
+     * Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     */
+    declare public readonly authzPolicy: pulumi.Output<enums.AuthzPolicy | undefined>;
+    /**
      * The cluster that offloads pods: it is given an identity.
      */
     declare public readonly consumer: pulumi.Output<outputs.Cluster | undefined>;
@@ -78,13 +82,17 @@ export class Authentication extends pulumi.CustomResource {
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
-     * The Identity in the consumer's tenant namespace.
+     * The Identity in the consumer's tenant namespace; empty without a handshake.
      */
     declare public /*out*/ readonly identityName: pulumi.Output<string>;
     /**
      * Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
      */
     declare public readonly inBand: pulumi.Output<boolean>;
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     */
+    declare public readonly kubeconfig: pulumi.Output<string | undefined>;
     /**
      * The Secret beside it, with the kubeconfig that the consumer's agent uses.
      */
@@ -121,6 +129,10 @@ export class Authentication extends pulumi.CustomResource {
      * The proxy that the identity goes through, if any.
      */
     declare public /*out*/ readonly usedProxyURL: pulumi.Output<string | undefined>;
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     */
+    declare public readonly userName: pulumi.Output<string | undefined>;
 
     /**
      * Create a Authentication resource with the given unique name, arguments, and options.
@@ -133,14 +145,17 @@ export class Authentication extends pulumi.CustomResource {
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {
+            resourceInputs["authzPolicy"] = args?.authzPolicy;
             resourceInputs["consumer"] = args?.consumer;
             resourceInputs["forceUnreachable"] = (args?.forceUnreachable) ?? false;
             resourceInputs["inBand"] = (args?.inBand) ?? false;
+            resourceInputs["kubeconfig"] = args?.kubeconfig ? pulumi.secret(args.kubeconfig) : undefined;
             resourceInputs["objectAnnotations"] = args?.objectAnnotations;
             resourceInputs["objectLabels"] = args?.objectLabels;
             resourceInputs["provider"] = args?.provider;
             resourceInputs["proxyURL"] = args?.proxyURL;
             resourceInputs["tenantCondition"] = args?.tenantCondition;
+            resourceInputs["userName"] = args?.userName;
             resourceInputs["apiServer"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
@@ -151,12 +166,14 @@ export class Authentication extends pulumi.CustomResource {
             resourceInputs["usedProxyURL"] = undefined /*out*/;
         } else {
             resourceInputs["apiServer"] = undefined /*out*/;
+            resourceInputs["authzPolicy"] = undefined /*out*/;
             resourceInputs["consumer"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["forceUnreachable"] = undefined /*out*/;
             resourceInputs["identityName"] = undefined /*out*/;
             resourceInputs["inBand"] = undefined /*out*/;
+            resourceInputs["kubeconfig"] = undefined /*out*/;
             resourceInputs["kubeconfigSecretName"] = undefined /*out*/;
             resourceInputs["objectAnnotations"] = undefined /*out*/;
             resourceInputs["objectLabels"] = undefined /*out*/;
@@ -166,8 +183,11 @@ export class Authentication extends pulumi.CustomResource {
             resourceInputs["tenantCondition"] = undefined /*out*/;
             resourceInputs["tenantNamespaces"] = undefined /*out*/;
             resourceInputs["usedProxyURL"] = undefined /*out*/;
+            resourceInputs["userName"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
+        const secretOpts = { additionalSecretOutputs: ["kubeconfig"] };
+        opts = pulumi.mergeOptions(opts, secretOpts);
         super(Authentication.__pulumiType, name, resourceInputs, opts);
     }
 }
@@ -176,6 +196,10 @@ export class Authentication extends pulumi.CustomResource {
  * The set of arguments for constructing a Authentication resource.
  */
 export interface AuthenticationArgs {
+    /**
+     * Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     */
+    authzPolicy?: pulumi.Input<enums.AuthzPolicy>;
     /**
      * The cluster that offloads pods: it is given an identity.
      */
@@ -188,6 +212,10 @@ export interface AuthenticationArgs {
      * Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
      */
     inBand?: pulumi.Input<boolean>;
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     */
+    kubeconfig?: pulumi.Input<string>;
     /**
      * Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
      */
@@ -208,4 +236,8 @@ export interface AuthenticationArgs {
      * What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
      */
     tenantCondition?: pulumi.Input<enums.TenantCondition>;
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     */
+    userName?: pulumi.Input<string>;
 }

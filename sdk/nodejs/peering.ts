@@ -102,6 +102,7 @@ export class Peering extends pulumi.ComponentResource {
         if (!opts.id) {
             resourceInputs["additionalResourceSlices"] = args?.additionalResourceSlices;
             resourceInputs["authenticationDisabled"] = (args?.authenticationDisabled) ?? false;
+            resourceInputs["authzPolicy"] = args?.authzPolicy;
             resourceInputs["bidirectional"] = (args?.bidirectional) ?? false;
             resourceInputs["consumer"] = args?.consumer;
             resourceInputs["cpu"] = args?.cpu;
@@ -111,6 +112,8 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["gatewayClient"] = args ? (args.gatewayClient ? pulumi.output(args.gatewayClient).apply(inputs.gatewayClientArgsProvideDefaults) : undefined) : undefined;
             resourceInputs["gatewayServer"] = args ? (args.gatewayServer ? pulumi.output(args.gatewayServer).apply(inputs.gatewayServerArgsProvideDefaults) : undefined) : undefined;
             resourceInputs["gatewayServerLocation"] = (args?.gatewayServerLocation) ?? "Provider";
+            resourceInputs["identityKubeconfig"] = args?.identityKubeconfig ? pulumi.secret(args.identityKubeconfig) : undefined;
+            resourceInputs["identityUserName"] = args?.identityUserName;
             resourceInputs["inBand"] = (args?.inBand) ?? false;
             resourceInputs["keyRotationTrigger"] = args?.keyRotationTrigger;
             resourceInputs["memory"] = args?.memory;
@@ -165,6 +168,10 @@ export interface PeeringArgs {
      */
     authenticationDisabled?: pulumi.Input<boolean>;
     /**
+     * Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     */
+    authzPolicy?: pulumi.Input<enums.AuthzPolicy>;
+    /**
      * Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
      */
     bidirectional?: pulumi.Input<boolean>;
@@ -200,6 +207,14 @@ export interface PeeringArgs {
      * Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
      */
     gatewayServerLocation?: pulumi.Input<enums.GatewayServerLocation>;
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     */
+    identityKubeconfig?: pulumi.Input<string>;
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     */
+    identityUserName?: pulumi.Input<string>;
     /**
      * Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
      */

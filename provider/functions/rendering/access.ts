@@ -1,22 +1,11 @@
-import type { RoleBinding } from "kubernetes-types/rbac/v1";
-import {
-  Annotations,
-  controlPlaneIdentityName,
-  DataKeys,
-  IdentityResource,
-  kubeconfigSecretName,
-  Labels,
-  Names,
-  TenantResource,
-} from "../../../agent/api/index.js";
+import { DataKeys, IdentityResource, Labels, Names, TenantResource } from "../../../agent/api/index.js";
 import { RoleBindingResource, SecretResource, type KubeObject } from "../../../agent/runtime/index.js";
 import { identityManifest } from "../../resources/authentication/identity.js";
-import { tenantManifest } from "../../resources/authentication/tenant.js";
+import { kubeconfigSecret, userBinding } from "../../resources/authentication/own-identity.js";
+import { NO_HANDSHAKE, tenantManifest } from "../../resources/authentication/tenant.js";
 import type { RenderedEnd, RenderedEnds } from "./link.js";
 import { manifestOf, withChosenMetadata } from "./manifest.js";
 import type { AuthenticationManifestInputs } from "./schema.js";
-
-const RBAC = "rbac.authorization.k8s.io";
 
 /** What gives a consumer access, in both clusters: by credentials of the user's own, or step by step by the agents' handshake. */
 export function accessManifests(
@@ -48,22 +37,10 @@ function ownCredentials(
       "provider: the RoleBinding is left out, as the user of the kubeconfig is not known: give authentication.userName",
     );
   }
-  const labels = { [Labels.remoteClusterID]: remoteId };
-  const binding: RoleBinding = {
-    metadata: { name: Names.remoteControlPlaneBinding, namespace, labels },
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: Names.remoteControlPlaneRole },
-    subjects: [{ apiGroup: RBAC, kind: "User", name: userName ?? "" }],
-  };
+  const options = { tenantCondition: tenantCondition ?? "Active" };
   return [
-    ...(userName ? [manifestOf(RoleBindingResource, binding)] : []),
-    manifestOf(TenantResource, {
-      metadata: { name: inputs.names?.tenant ?? remoteId, namespace, labels },
-      spec: {
-        clusterID: remoteId,
-        authzPolicy: "TolerateNoHandshake",
-        tenantCondition: tenantCondition ?? "Active",
-      },
-    }),
+    ...(userName ? [manifestOf(RoleBindingResource, userBinding({ namespace, remoteId }, userName))] : []),
+    manifestOf(TenantResource, tenantManifest(remoteId, namespace, NO_HANDSHAKE, options, inputs.names?.tenant)),
   ];
 }
 
@@ -76,18 +53,8 @@ function ownIdentity(
     notes.push("consumer: the identity's Secret is left out: give authentication.kubeconfig");
     return [];
   }
-  const { inputs, remoteId, namespace } = consumer;
-  return [
-    manifestOf(SecretResource, {
-      metadata: {
-        name: inputs.names?.identity ?? kubeconfigSecretName(controlPlaneIdentityName(remoteId)),
-        namespace,
-        labels: { [Labels.identityType]: "ControlPlane", [Labels.remoteClusterID]: remoteId },
-        annotations: { [Annotations.remoteTenantNamespace]: provider.namespace },
-      },
-      data: { [DataKeys.kubeconfig]: Buffer.from(kubeconfig).toString("base64") },
-    }),
-  ];
+  const secret = kubeconfigSecret(consumer, kubeconfig, provider.namespace, consumer.inputs.names?.identity);
+  return [manifestOf(SecretResource, secret)];
 }
 
 /** The Secret that asks for a nonce; the Tenant once the consumer has answered. */

@@ -117,7 +117,14 @@ const handshake = z
     typeName: "Handshake",
   });
 
-const authentication = authenticationInputs.omit({ consumer: true, provider: true, forceUnreachable: true }).extend({
+const AUTHENTICATION_ONLY_IN_PULUMI = {
+  consumer: true,
+  provider: true,
+  authzPolicy: true,
+  forceUnreachable: true,
+} as const;
+
+const authentication = authenticationInputs.omit(AUTHENTICATION_ONLY_IN_PULUMI).extend({
   userName: z.string().min(1).optional().meta({
     description:
       "The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.",

@@ -1,5 +1,6 @@
-import { known, type Failures, type UnknowableProperties } from "../../framework/index.js";
+import { isUnknown, known, type Failures, type UnknowableProperties } from "../../framework/index.js";
 import type { AuthenticationInputs } from "./schema.js";
+import { NO_HANDSHAKE } from "./tenant.js";
 
 /** How the provider's API server is reached: in-band, or by a proxy of the user's, or directly. */
 export function checkAccess(
@@ -11,6 +12,33 @@ export function checkAccess(
   }
   if (typeof inputs.proxyURL === "string" && !isProxyUrl(inputs.proxyURL)) {
     failures.add("proxyURL", 'is not the URL of a proxy, such as "http://proxy.example.com:8118"');
+  }
+}
+
+type OwnIdentity = UnknowableProperties<Pick<AuthenticationInputs, "authzPolicy" | "kubeconfig" | "userName">>;
+
+/**
+ * Whether an identity is brought along, and nothing of one is said where none is.
+ *
+ * @param paths where the properties lie
+ */
+export function checkOwnIdentity(
+  { authzPolicy, ...own }: OwnIdentity,
+  failures: Failures,
+  paths = { kubeconfig: "kubeconfig", userName: "userName" },
+): void {
+  if (isUnknown(authzPolicy)) return;
+  if (authzPolicy === NO_HANDSHAKE.authzPolicy) {
+    if (own.kubeconfig === undefined)
+      failures.add(paths.kubeconfig, "is required with authzPolicy TolerateNoHandshake");
+    return;
+  }
+  for (const name of ["kubeconfig", "userName"] as const) {
+    if (own[name] === undefined || failures.has(paths[name])) continue;
+    failures.add(
+      paths[name],
+      "goes with authzPolicy TolerateNoHandshake only: otherwise the clusters make the identity themselves",
+    );
   }
 }
 

@@ -6,8 +6,10 @@ import { applyIdentity, waitForKubeconfig } from "./identity.js";
 import { inBandProxyUrl } from "./in-band.js";
 import { ensureNonce, ensureSignature } from "./nonce.js";
 import { partiesOf, type Parties } from "./party.js";
+import { applyKubeconfig, bindUser, waitForReplication } from "./own-identity.js";
+import { proxyOf, serverOf, throughProxy } from "./own-identity-kubeconfig.js";
 import type { AuthenticationInputs } from "./schema.js";
-import { applyTenant, makeCredentials, waitForGrant } from "./tenant.js";
+import { applyTenant, makeCredentials, NO_HANDSHAKE, waitForAcceptance, waitForGrant } from "./tenant.js";
 
 export interface Authenticated {
   namespaces: { consumer: string; provider: string };
@@ -59,6 +61,48 @@ export function authenticate(
       kubeconfigSecretName,
       apiServer: grant.authParams.apiServer ?? "",
       proxyURL: grant.authParams.proxyURL || undefined,
+    };
+  });
+}
+
+type OwnOptions = Options & Pick<AuthenticationInputs, "userName"> & { kubeconfig: string };
+
+/**
+ * The same with an identity that the program brings along: a Tenant that asks for no handshake, and the kubeconfig where the consumer's agent looks for it
+ * (control plane specification, §12).
+ *
+ * @param begun told once something exists
+ */
+export function introduce(
+  progress: Progress,
+  pair: Pair,
+  options: OwnOptions,
+  begun: (namespaces: Authenticated["namespaces"]) => void,
+): Promise<Authenticated> {
+  return concurrently(progress, async (scope) => {
+    const namespaces = await ensureNamespaces(scope, pair);
+    begun(namespaces);
+    const parties = partiesOf(pair, namespaces);
+    const { consumer, provider } = parties;
+    const { tenantCondition, userName } = options;
+    const proxyURL = options.inBand ? await inBandProxyUrl(scope, parties) : options.proxyURL;
+    const tenant = await applyTenant(scope, provider, NO_HANDSHAKE, { proxyURL, tenantCondition });
+    scope.status("provider: Tenant applied, without a handshake");
+    const remoteNamespace = await waitForAcceptance(scope, provider, tenant, tenantCondition);
+    // The agent binds a drained consumer no more.
+    const isDrained = tenant.tenant.spec.tenantCondition === "Drained";
+    await bindUser(scope, provider, isDrained ? undefined : userName);
+    const kubeconfig = throughProxy(options.kubeconfig, proxyURL);
+    const secret = await applyKubeconfig(scope, consumer, kubeconfig, remoteNamespace);
+    scope.status("consumer: kubeconfig of the identity applied");
+    await waitForReplication(scope, consumer, secret);
+    scope.status("consumer: the agent uses it");
+    return {
+      namespaces,
+      identityName: "",
+      kubeconfigSecretName: secret.metadata?.name ?? "",
+      apiServer: serverOf(kubeconfig),
+      proxyURL: proxyOf(kubeconfig),
     };
   });
 }

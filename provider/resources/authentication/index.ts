@@ -1,4 +1,4 @@
-import { defineResource, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
+import { defineResource, isUnknown, type ChangeContext, type UnknowableProperties } from "../../framework/index.js";
 import {
   checkDifferentClusters,
   foreseeRights,
@@ -13,8 +13,8 @@ import {
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
-import { checkAccess } from "./access.js";
-import { authenticate } from "./handshake.js";
+import { checkAccess, checkOwnIdentity } from "./access.js";
+import { authenticate, introduce } from "./handshake.js";
 import { inspectAuthentication } from "./inspect.js";
 import { revoke } from "./revoke.js";
 import { authenticationRights } from "./rights.js";
@@ -24,30 +24,36 @@ import {
   type AuthenticationInputs,
   type AuthenticationOutputs,
 } from "./schema.js";
+import { NO_HANDSHAKE } from "./tenant.js";
 
 /** A consumer's identity on a provider. */
 export const authentication = defineResource({
   token: "liqo:index:Authentication",
   description:
     "Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. " +
-    "The identity may act in the tenant namespace only.\n\n" +
+    "The identity may act in the tenant namespace only. Where a provider signs no certificates for clients, as Amazon EKS, its owner hands out a kubeconfig of another kind instead.\n\n" +
     "Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.",
   inputs: authenticationInputs,
   outputs: authenticationOutputs,
   async check(context, inputs, failures, oldInputs) {
     checkAccess(inputs, failures);
+    checkOwnIdentity(inputs, failures);
     if (!oldInputs) await checkDifferentClusters(context, failures);
   },
-  diff: repairDrift,
+  diff(request) {
+    const { oldInputs, inputs } = request;
+    const isSame = !isUnknown(inputs.authzPolicy) && policyOf(inputs.authzPolicy) === policyOf(oldInputs.authzPolicy);
+    return { ...repairDrift(request), ...(isSame ? { ignore: ["authzPolicy"] } : { replace: ["authzPolicy"] }) };
+  },
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AuthenticationOutputs>>> {
     if (old) return { drift: [] };
     const pair = await previewPair(context, inputs);
-    if (pair) await foreseeRights(context, authenticationRights(pair, context.signal));
+    if (pair) await foreseeRights(context, authenticationRights(pair, inputs, context.signal));
     return { drift: [], ...(pair ? clusterIds(pair) : {}) };
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);
-    await requireRights(context, authenticationRights(pair, context.signal));
+    await requireRights(context, authenticationRights(pair, inputs, context.signal));
     return { id: pairId(pair), outputs: await establish(context, pair, inputs) };
   },
   async read(context, { id, inputs }) {
@@ -63,9 +69,15 @@ export const authentication = defineResource({
     return establish(context, await openPair(context, inputs, id), inputs);
   },
   async delete(context, { id, inputs }) {
-    await revoke(context, await openDeparting(context, inputs, id));
+    const isOwn = inputs.authzPolicy === NO_HANDSHAKE.authzPolicy;
+    await revoke(context, await openDeparting(context, inputs, id), isOwn);
   },
 });
+
+/** The one that is meant where none is given. */
+function policyOf(given: AuthenticationInputs["authzPolicy"]): string {
+  return given ?? "KeysExchange";
+}
 
 async function establish(
   context: ChangeContext<AuthenticationOutputs>,
@@ -75,9 +87,13 @@ async function establish(
   const ids = clusterIds(pair);
   // Before the first write: whatever breaks it off, the state knows of what may be there.
   context.checkpoint(pairId(pair), ids);
-  const { namespaces, proxyURL, ...identity } = await authenticate(context, pair, inputs, (tenantNamespaces) =>
-    context.checkpoint(pairId(pair), { ...ids, tenantNamespaces }),
-  );
+  const begun = (tenantNamespaces: AuthenticationOutputs["tenantNamespaces"]): void =>
+    context.checkpoint(pairId(pair), { ...ids, tenantNamespaces });
+  const { kubeconfig } = inputs;
+  const { namespaces, proxyURL, ...identity } =
+    kubeconfig === undefined
+      ? await authenticate(context, pair, inputs, begun)
+      : await introduce(context, pair, { ...inputs, kubeconfig }, begun);
   return {
     ...ids,
     tenantNamespaces: namespaces,

@@ -1,4 +1,5 @@
-import { DataKeys, Labels, Names } from "../../../agent/api/index.js";
+import type { Secret } from "kubernetes-types/core/v1";
+import { DataKeys, Labels, Names, type Identity, type Tenant } from "../../../agent/api/index.js";
 import { SecretResource } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
@@ -7,10 +8,17 @@ import { findTenantNamespaces, namesOf, namespaceDeviations } from "../tenant-na
 import { findIdentity } from "./identity.js";
 import { presentProxyUrl } from "./in-band.js";
 import { findNonce } from "./nonce.js";
+import { findKubeconfigSecrets, findUserBinding, isByHand } from "./own-identity.js";
+import {
+  importedOwnIdentity,
+  ownIdentityDrift,
+  ownIdentityOutputs,
+  type PresentOwnIdentity,
+} from "./inspect-own-identity.js";
 import { partiesOf, type Party } from "./party.js";
 import type { AuthenticationInputs, AuthenticationOutputs } from "./schema.js";
 import { ifVisible } from "../../waits/index.js";
-import { findTenant, isOfOtherKey } from "./tenant.js";
+import { findTenant, isOfOtherKey, NO_HANDSHAKE } from "./tenant.js";
 
 export interface FoundAuthentication {
   inputs: AuthenticationInputs;
@@ -28,41 +36,31 @@ export async function inspectAuthentication(
   const namespaces = namesOf(tenantNamespaces);
   const parties = partiesOf(pair, namespaces);
   const { consumer, provider } = parties;
-  const [tenant, identity, nonce, inBandProxy, ownSecret, publicKey] = await Promise.all([
+  const isOwnAsked = inputs.authzPolicy === NO_HANDSHAKE.authzPolicy;
+  const [tenant, identity, nonce, inBandProxy, secrets, publicKey, binding] = await Promise.all([
     namespaces.provider ? findTenant(provider, signal) : undefined,
     namespaces.consumer ? findIdentity(consumer, signal) : undefined,
-    namespaces.provider ? findNonce(provider, Labels.nonce, signal) : undefined,
+    namespaces.provider && !isOwnAsked ? findNonce(provider, Labels.nonce, signal) : undefined,
     namespaces.consumer && inputs.inBand ? presentProxyUrl(parties, signal) : undefined,
-    namespaces.consumer ? findOwnKubeconfig(consumer, signal) : undefined,
-    findPublicKey(consumer, signal),
+    namespaces.consumer ? findKubeconfigSecrets(consumer, signal) : [],
+    isOwnAsked ? undefined : findPublicKey(consumer, signal),
+    namespaces.provider && (isImport || inputs.userName) ? findUserBinding(provider, signal) : undefined,
   ]);
-  if (!tenant && !identity) return undefined;
-  const observed = { ...inputs };
+  const own: PresentOwnIdentity = { tenant, secrets: secrets?.filter(isByHand), binding };
+  if (!tenant && !identity && !(isOwnAsked && own.secrets?.length)) return undefined;
+  const observed = { ...inputs, ...(isImport && !identity ? importedOwnIdentity(own) : {}) };
   const condition = tenant?.spec.tenantCondition;
   if (condition && (inputs.tenantCondition ?? (isImport ? condition : undefined)) !== undefined)
     observed.tenantCondition = condition;
   if (isImport && tenant?.spec.proxyURL) observed.proxyURL = tenant.spec.proxyURL;
   // Without the network there is no address to compare with: the network's own resource tells of that.
   const wantedProxy = inputs.inBand ? (inBandProxy ?? tenant?.spec.proxyURL) : observed.proxyURL;
-  // Manifests may do without a handshake: an identity was then made by hand, on both sides.
-  const isByHand = tenant?.spec.authzPolicy === "TolerateNoHandshake" && !identity && ownSecret !== undefined;
+  // Manifests may do without a handshake, and so do imports whose kubeconfig no program can give: they are left as they are.
+  const isLeft = tenant?.spec.authzPolicy === NO_HANDSHAKE.authzPolicy && !identity && (own.secrets?.length ?? 0) > 0;
+  const isOwn = observed.authzPolicy === NO_HANDSHAKE.authzPolicy || isLeft;
   const drift = [
     !tenant && "provider: the Tenant is missing",
-    tenant && !nonce && !isByHand && "provider: the nonce is missing",
     tenant && (tenant.spec.proxyURL ?? "") !== (wantedProxy ?? "") && "provider: the Tenant names another proxy",
-    tenant &&
-      isOfOtherKey(tenant, publicKey) &&
-      "provider: the Tenant is of another key than the consumer's present one",
-    !identity && !isByHand && "consumer: the Identity is missing",
-    identity && !identity.status?.kubeconfigSecretRef?.name && "consumer: the Identity has no kubeconfig",
-    identity &&
-      tenant &&
-      (identity.spec.namespace ?? "") !== (tenant.status?.tenantNamespace ?? "") &&
-      "consumer: the Identity names another tenant namespace",
-    identity &&
-      tenant?.status?.authParams &&
-      (identity.spec.authParams?.proxyURL ?? "") !== (tenant.status.authParams.proxyURL ?? "") &&
-      "consumer: the Identity names another proxy",
   ].filter((line) => typeof line === "string");
   const marks = addObjectMetadata({}, inputs);
   const changed = isImport
@@ -71,6 +69,7 @@ export async function inspectAuthentication(
         ...deviationsOf(identity, marks, "consumer"),
         ...deviationsOf(tenant, marks, "provider"),
         ...deviationsOf(nonce, marks, "provider"),
+        ...(isOwnAsked ? ownIdentityDrift(own, parties, inputs, wantedProxy) : []),
         ...namespaceDeviations(tenantNamespaces, inputs),
       ];
   return {
@@ -79,23 +78,53 @@ export async function inspectAuthentication(
       consumerClusterId: pair.consumer.clusterId,
       providerClusterId: pair.provider.clusterId,
       tenantNamespaces: namespaces,
-      identityName: identity?.metadata.name ?? "",
-      kubeconfigSecretName: identity?.status?.kubeconfigSecretRef?.name ?? (isByHand ? ownSecret : ""),
-      apiServer: identity?.spec.authParams?.apiServer ?? "",
-      ...(identity?.spec.authParams?.proxyURL ? { usedProxyURL: identity.spec.authParams.proxyURL } : {}),
-      drift: [...drift, ...changed],
+      ...(isOwn ? ownIdentityOutputs(own.secrets, observed.kubeconfig, wantedProxy) : identityOutputs(identity)),
+      drift: [...drift, ...(isOwn ? [] : handshakeDrift({ tenant, identity, nonce, publicKey })), ...changed],
     },
   };
 }
 
-/** The Secret of a kubeconfig that was made by hand for acting on the provider, found by its labels. */
-async function findOwnKubeconfig(
-  { client, namespace, remoteId }: Party,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const labelSelector = { [Labels.identityType]: "ControlPlane", [Labels.remoteClusterID]: remoteId };
-  const found = await ifVisible(client.list(SecretResource, { namespace, labelSelector, signal }));
-  return found?.items[0]?.metadata?.name;
+/** What of a handshake is missing or does not fit, line by line. */
+function handshakeDrift({
+  tenant,
+  identity,
+  nonce,
+  publicKey,
+}: {
+  tenant: Tenant | undefined;
+  identity: Identity | undefined;
+  nonce: Secret | undefined;
+  publicKey: string | undefined;
+}): string[] {
+  const granted = tenant?.status?.authParams;
+  return [
+    tenant && !nonce && "provider: the nonce is missing",
+    tenant &&
+      isOfOtherKey(tenant, publicKey) &&
+      "provider: the Tenant is of another key than the consumer's present one",
+    !identity && "consumer: the Identity is missing",
+    identity && !identity.status?.kubeconfigSecretRef?.name && "consumer: the Identity has no kubeconfig",
+    identity &&
+      tenant &&
+      (identity.spec.namespace ?? "") !== (tenant.status?.tenantNamespace ?? "") &&
+      "consumer: the Identity names another tenant namespace",
+    identity &&
+      granted &&
+      (identity.spec.authParams?.proxyURL ?? "") !== (granted.proxyURL ?? "") &&
+      "consumer: the Identity names another proxy",
+  ].filter((line) => typeof line === "string");
+}
+
+function identityOutputs(
+  identity: Identity | undefined,
+): Pick<AuthenticationOutputs, "identityName" | "kubeconfigSecretName" | "apiServer" | "usedProxyURL"> {
+  const { apiServer = "", proxyURL } = identity?.spec.authParams ?? {};
+  return {
+    identityName: identity?.metadata.name ?? "",
+    kubeconfigSecretName: identity?.status?.kubeconfigSecretRef?.name ?? "",
+    apiServer,
+    ...(proxyURL ? { usedProxyURL: proxyURL } : {}),
+  };
 }
 
 /** The consumer's, as its agent keeps it (base64); undefined where it may not be read. */

@@ -18,23 +18,32 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import type { DepartingPair } from "../../preconditions/index.js";
-import { ifFound, waitUntilNone, type Progress } from "../../waits/index.js";
+import { ifFound, ifVisible, waitUntilNone, type Progress } from "../../waits/index.js";
 import { findTenantNamespace, releaseTenantNamespace } from "../tenant-namespace/index.js";
 import { waitForDepartingSlices } from "./departing-slices.js";
+import { isByHand, unbindUser } from "./own-identity.js";
 import type { Party } from "./party.js";
 
 /**
  * Takes the consumer's identity and the provider's Tenant back, in the order that lets the consumer clean up with its rights while it still has them
  * (control plane specification, §14): slices first, then the identity, once that is gone the Tenant.
+ *
+ * @param isOwnIdentity whether the program has brought the identity along: one made by hand is otherwise its maker's
  */
-export async function revoke(progress: Progress, pair: DepartingPair): Promise<void> {
+export async function revoke(progress: Progress, pair: DepartingPair, isOwnIdentity: boolean): Promise<void> {
   const { consumerId, providerId } = pair;
   const [consumer, provider] = await Promise.all([
     pair.consumer && departing(progress, { ...pair.consumer, remoteId: providerId }),
     pair.provider && departing(progress, { ...pair.provider, remoteId: consumerId }),
   ]);
-  if (consumer) await removeConsumerSide(progress, consumer, provider === undefined && pair.provider === undefined);
-  if (provider) await removeProviderSide(progress, provider, pair.consumer === undefined);
+  if (consumer) {
+    const isProviderLost = provider === undefined && pair.provider === undefined;
+    await removeConsumerSide(progress, consumer, isProviderLost, isOwnIdentity);
+  }
+  if (provider) {
+    await removeProviderSide(progress, provider, pair.consumer === undefined);
+    if (isOwnIdentity) await ifVisible(unbindUser(progress, provider));
+  }
   await Promise.all([
     pair.consumer && releaseTenantNamespace(progress, pair.consumer, providerId),
     pair.provider && releaseTenantNamespace(progress, pair.provider, consumerId),
@@ -47,7 +56,12 @@ async function departing(progress: Progress, peer: Omit<Party, "namespace">): Pr
   return name ? { ...peer, namespace: name } : undefined;
 }
 
-async function removeConsumerSide(progress: Progress, consumer: Party, isProviderLost: boolean): Promise<void> {
+async function removeConsumerSide(
+  progress: Progress,
+  consumer: Party,
+  isProviderLost: boolean,
+  isOwnIdentity: boolean,
+): Promise<void> {
   if (isProviderLost) await declareUnreachable(progress, consumer);
   await waitForDepartingSlices(progress, consumer);
   const labelSelector = { [Labels.remoteClusterID]: consumer.remoteId };
@@ -66,13 +80,14 @@ async function removeConsumerSide(progress: Progress, consumer: Party, isProvide
   const kubeconfigs = {
     namespace: consumer.namespace,
     labelSelector: { ...labelSelector, [Labels.identityType]: "ControlPlane" },
-    filter: ({ metadata }: KubeObject) => (metadata?.ownerReferences ?? []).length > 0,
+    filter: (secret: KubeObject) => isOwnIdentity || !isByHand(secret),
   };
+  if (isOwnIdentity) await deleteSome(progress, consumer, SecretResource, kubeconfigs);
   await Promise.all([
     ifFound(waitUntilNone(progress, consumer.client, RenewResource, renewal)),
     waitUntilNone(progress, consumer.client, SecretResource, kubeconfigs),
   ]);
-  progress.status("consumer: Identity deleted");
+  progress.status(`consumer: ${isOwnIdentity ? "kubeconfig of the identity" : "Identity"} deleted`);
   await deleteSecrets(progress, consumer, ({ metadata }) => metadata?.labels?.[Labels.signedNonce] !== undefined);
 }
 

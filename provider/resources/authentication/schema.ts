@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { messageOf } from "../../../agent/runtime/kube-error.js";
 import { clusterField, objectMetadata } from "../../framework/index.js";
 import { drift, forceUnreachable, pairOutputs } from "../pair-properties.js";
+import { checkOwnKubeconfig } from "./own-identity-kubeconfig.js";
 
 /** How the consumer reaches the provider's API server; shared with Peering. */
 export const accessProperties = {
@@ -25,17 +27,63 @@ export const accessProperties = {
     }),
 };
 
+/** An identity that the program brings along, in place of one that the clusters agree upon; shared with Peering. */
+export const authzPolicy = z
+  .enum(["KeysExchange", "TolerateNoHandshake"])
+  .optional()
+  .meta({
+    description:
+      "Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.",
+    typeName: "AuthzPolicy",
+    enumDescriptions: {
+      KeysExchange:
+        "The clusters make it by a handshake: a nonce, its signature, a certificate that the provider signs.",
+      TolerateNoHandshake: "From a kubeconfig that the provider's owner hands out.",
+    },
+  });
+export const ownKubeconfig = z
+  .string()
+  .superRefine((value, context) => {
+    try {
+      checkOwnKubeconfig(value);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: messageOf(error) });
+    }
+  })
+  .optional()
+  .meta({
+    description:
+      "With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and " +
+      "only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.",
+    secret: true,
+    json: true,
+  });
+export const ownUserName = z
+  .string()
+  .min(1)
+  .optional()
+  .meta({
+    description:
+      "With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in " +
+      "the tenant namespace. Default: none, as somebody else binds it.",
+  });
+
 export const authenticationInputs = z.object({
   consumer: clusterField("The cluster that offloads pods: it is given an identity."),
   provider: clusterField("The cluster that runs them: it gives the identity."),
   ...accessProperties,
+  authzPolicy,
+  kubeconfig: ownKubeconfig,
+  userName: ownUserName,
   ...objectMetadata,
   forceUnreachable,
 });
 
 export const authenticationOutputs = z.object({
   ...pairOutputs,
-  identityName: z.string().meta({ description: "The Identity in the consumer's tenant namespace." }),
+  identityName: z
+    .string()
+    .meta({ description: "The Identity in the consumer's tenant namespace; empty without a handshake." }),
   kubeconfigSecretName: z
     .string()
     .meta({ description: "The Secret beside it, with the kubeconfig that the consumer's agent uses." }),

@@ -33,6 +33,9 @@ export interface Credentials {
   signature: string;
 }
 
+/** What stands in their place where an identity was made by hand (control plane specification, §12). */
+export const NO_HANDSHAKE = { authzPolicy: "TolerateNoHandshake" } as const;
+
 export interface Grant {
   authParams: AuthParams;
   /** On the provider. */
@@ -64,7 +67,7 @@ export async function makeCredentials(
 export function tenantManifest(
   consumerId: string,
   namespace: string,
-  credentials: Credentials,
+  credentials: Credentials | typeof NO_HANDSHAKE,
   options: { proxyURL?: string; tenantCondition?: TenantCondition },
   name = consumerId,
 ): { metadata: Tenant["metadata"]; spec: Tenant["spec"] } {
@@ -112,7 +115,7 @@ function withPresentRequest(credentials: Credentials, present: Tenant | undefine
 export async function applyTenant(
   progress: Progress,
   provider: Party,
-  credentials: Credentials,
+  credentials: Credentials | typeof NO_HANDSHAKE,
   options: { proxyURL?: string; tenantCondition?: TenantCondition },
 ): Promise<{ tenant: Tenant; isNew: boolean }> {
   const present = await findTenant(provider, progress.signal);
@@ -120,13 +123,11 @@ export async function applyTenant(
   const { tenantCondition: standing } = present?.spec ?? {};
   const tenantCondition = options.tenantCondition ?? (standing === DEFAULT_CONDITION ? undefined : standing);
   const wanted = { ...options, tenantCondition };
-  const manifest = tenantManifest(
-    provider.remoteId,
-    provider.namespace,
-    withPresentRequest(credentials, present, provider.remoteId),
-    wanted,
-    present?.metadata.name,
-  );
+  const proof =
+    "authzPolicy" in credentials ? credentials : withPresentRequest(credentials, present, provider.remoteId);
+  const manifest = tenantManifest(provider.remoteId, provider.namespace, proof, wanted, present?.metadata.name);
+  // Left out, what others have written would stay.
+  if (present?.spec.authzPolicy === NO_HANDSHAKE.authzPolicy) manifest.spec.authzPolicy ??= "KeysExchange";
   const tenant = await applyExactly(
     provider.client,
     TenantResource,
@@ -148,8 +149,27 @@ export function waitForGrant(
   { tenant, isNew }: Awaited<ReturnType<typeof applyTenant>>,
   asked: TenantCondition | undefined,
 ): Promise<Grant> {
+  return waitForTenant(progress, provider, { tenant, isNew }, (current) => judgeTenant(current, asked));
+}
+
+/** Waits until the provider's agent has accepted the Tenant of an identity made by hand; gives the tenant namespace. */
+export function waitForAcceptance(
+  progress: Progress,
+  provider: Party,
+  { tenant, isNew }: Awaited<ReturnType<typeof applyTenant>>,
+  asked: TenantCondition | undefined,
+): Promise<string> {
+  return waitForTenant(progress, provider, { tenant, isNew }, (current) => judgeAcceptance(current, asked));
+}
+
+function waitForTenant<R>(
+  progress: Progress,
+  provider: Party,
+  { tenant, isNew }: Awaited<ReturnType<typeof applyTenant>>,
+  judge: (current: Tenant | undefined) => Verdict<R>,
+): Promise<R> {
   const { name = "", namespace } = tenant.metadata;
-  return waitFor(progress, {
+  return waitFor<Tenant, R>(progress, {
     client: provider.client,
     type: TenantResource,
     namespace,
@@ -157,11 +177,26 @@ export function waitForGrant(
     // One that was there tells what it was answered before.
     written: isNew ? tenant : undefined,
     what: `the acceptance of Tenant ${namespace}/${name} by the provider`,
-    judge: ([current]) => judgeTenant(current, asked),
+    judge: ([current]) => judge(current),
     explain: async (signal) =>
       (await latestWarning(provider.client, provider.namespace, { kind: "Tenant", name }, signal)) ??
       explainAgent(provider, signal),
   });
+}
+
+export function judgeAcceptance(tenant: Tenant | undefined, asked?: TenantCondition): Verdict<string> {
+  if (!tenant) return { failed: "it was deleted meanwhile" };
+  const { tenantNamespace } = tenant.status ?? {};
+  if (tenant.spec.tenantCondition === "Drained") return judgeDrained(asked, tenantNamespace);
+  return tenantNamespace ? { done: tenantNamespace } : { waiting: "the agent has not answered yet" };
+}
+
+/** What was granted stays as it was, and worth nothing. */
+function judgeDrained<R>(asked: TenantCondition | undefined, granted: R | undefined): Verdict<R> {
+  if (asked !== "Drained")
+    return { failed: "it is Drained: access is revoked (set tenantCondition to Active to give it back)" };
+  if (granted !== undefined) return { done: granted };
+  return { failed: "it is Drained, and was never accepted: there is no access to revoke" };
 }
 
 export function judgeTenant(tenant: Tenant | undefined, asked?: TenantCondition): Verdict<Grant> {
@@ -169,10 +204,7 @@ export function judgeTenant(tenant: Tenant | undefined, asked?: TenantCondition)
   const { authParams, tenantNamespace } = tenant.status ?? {};
   if (tenant.spec.tenantCondition === "Drained") {
     const isKnown = authParams?.apiServer !== undefined && tenantNamespace !== undefined;
-    // What was granted stays as it was, and worth nothing.
-    if (asked === "Drained" && isKnown) return { done: { authParams, tenantNamespace } };
-    if (asked === "Drained") return { failed: "it is Drained, and was never accepted: there is no access to revoke" };
-    return { failed: "it is Drained: access is revoked (set tenantCondition to Active to give it back)" };
+    return judgeDrained(asked, isKnown ? { authParams, tenantNamespace } : undefined);
   }
   const wanted = tenant.spec.proxyURL ?? "";
   if (!tenantNamespace || !authParams?.apiServer) return { waiting: "the agent has not answered yet" };

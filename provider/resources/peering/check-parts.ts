@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { isUnknown, known, type Failures, type UnknowableProperties } from "../../framework/index.js";
+import { checkOwnIdentity } from "../authentication/access.js";
 import type { peeringInputs } from "./schema.js";
 
 type Inputs = UnknowableProperties<z.output<typeof peeringInputs>>;
@@ -18,7 +19,25 @@ export function checkParts(inputs: Inputs, failures: Failures): void {
   if (withoutIdentity && withoutNetwork) {
     failures.add("authenticationDisabled", "nothing is left of the Peering with networkingDisabled: set one to false");
   }
+  checkIdentities(inputs, withoutIdentity, failures);
   checkSlices(inputs, withoutIdentity, failures);
+}
+
+function checkIdentities(inputs: Inputs, withoutIdentity: boolean, failures: Failures): void {
+  const { authzPolicy, reverse } = inputs;
+  if (withoutIdentity && authzPolicy !== undefined) {
+    failures.add("authzPolicy", "is for the identity that authenticationDisabled leaves out: set it to false");
+    return;
+  }
+  const namesAt = (path: string) => ({ kubeconfig: `${path}identityKubeconfig`, userName: `${path}identityUserName` });
+  checkOwnIdentity(
+    { authzPolicy, kubeconfig: inputs.identityKubeconfig, userName: inputs.identityUserName },
+    failures,
+    namesAt(""),
+  );
+  if (reverse === undefined || isUnknown(reverse)) return;
+  const { identityKubeconfig: kubeconfig, identityUserName: userName } = reverse;
+  checkOwnIdentity({ authzPolicy: reverse.authzPolicy, kubeconfig, userName }, failures, namesAt("reverse."));
 }
 
 function checkSlices(inputs: Inputs, withoutIdentity: boolean, failures: Failures): void {

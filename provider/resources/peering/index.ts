@@ -54,14 +54,19 @@ export const peering = defineComponent({
       return { component, state };
     }
     const directions = [
-      { prefix: "", pair: forward, access: pick(inputs, ["inBand", "proxyURL"]), request: inputs },
+      {
+        prefix: "",
+        pair: forward,
+        access: { ...pick(inputs, ["inBand", "proxyURL"]), ...ownIdentity(inputs) },
+        request: inputs,
+      },
       // A proxy of the user's leads to the provider only.
       ...(isSet(sdk, inputs, "bidirectional")
         ? [
             {
               prefix: "reverse-",
               pair: reverse,
-              access: pick(inputs, ["inBand"]),
+              access: { ...pick(inputs, ["inBand"]), ...ownIdentity(reverseOf(sdk, inputs)) },
               request: reverseRequest(sdk, inputs),
             },
           ]
@@ -169,9 +174,21 @@ function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<stri
   });
 }
 
+/** An identity that the program brings along, under the names that it has there. */
+function ownIdentity(from: Inputs): Inputs {
+  return pick(
+    { authzPolicy: from["authzPolicy"], kubeconfig: from["identityKubeconfig"], userName: from["identityUserName"] },
+    ["authzPolicy", "kubeconfig", "userName"],
+  );
+}
+
+function reverseOf(sdk: ComponentSdk, inputs: Inputs): Inputs {
+  return plain<Inputs>(sdk, inputs["reverse"] ?? {}, "reverse");
+}
+
 /** What is asked for in the other direction: what is said of it alone, and otherwise the same. */
 function reverseRequest(sdk: ComponentSdk, inputs: Inputs): Inputs {
-  const own = plain<Inputs>(sdk, inputs["reverse"] ?? {}, "reverse");
+  const own = reverseOf(sdk, inputs);
   const hasAmounts = AMOUNTS.some((amount) => own[amount] !== undefined);
   return {
     ...pick(inputs, hasAmounts ? REQUEST : [...REQUEST, ...AMOUNTS]),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { clusterField, objectMetadata, quantities, quantity } from "../../framework/index.js";
-import { accessProperties } from "../authentication/schema.js";
+import { accessProperties, authzPolicy, ownKubeconfig, ownUserName } from "../authentication/schema.js";
 import { endpoint, linkProperties, remappedCIDRs } from "../network-link/schema.js";
 import { forceUnreachable, pairOutputs } from "../pair-properties.js";
 import { sliceName } from "../resource-slice/schema.js";
@@ -28,6 +28,9 @@ const amounts = {
   }),
 };
 
+/** An identity that the program brings along. */
+const ownIdentity = { authzPolicy, identityKubeconfig: ownKubeconfig, identityUserName: ownUserName };
+
 const additionalResourceSlice = z
   .object({
     name: sliceName.meta({ description: "Name of the ResourceSlice and of its virtual node; unique in the consumer." }),
@@ -54,6 +57,7 @@ const reverseDirection = z.object({
     .optional()
     .meta({ description: "The class of the ResourceSlice. Default: as in the other direction." }),
   ...amounts,
+  ...ownIdentity,
 });
 
 export const peeringInputs = z.object({
@@ -72,6 +76,7 @@ export const peeringInputs = z.object({
   ...linkProperties,
   inBand: accessProperties.inBand,
   proxyURL: accessProperties.proxyURL,
+  ...ownIdentity,
   createResourceSlice: z
     .boolean()
     .default(true)

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
+// Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only. Where a provider signs no certificates for clients, as Amazon EKS, its owner hands out a kubeconfig of another kind instead.
 //
 // Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
 //
@@ -52,6 +52,8 @@ type Authentication struct {
 
 	// URL of the provider's API server, as the identity has it.
 	ApiServer pulumi.StringOutput `pulumi:"apiServer"`
+	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+	AuthzPolicy AuthzPolicyPtrOutput `pulumi:"authzPolicy"`
 	// The cluster that offloads pods: it is given an identity.
 	Consumer ClusterPtrOutput `pulumi:"consumer"`
 	// The consumer's cluster ID.
@@ -60,10 +62,12 @@ type Authentication struct {
 	Drift pulumi.StringArrayOutput `pulumi:"drift"`
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable pulumi.BoolOutput `pulumi:"forceUnreachable"`
-	// The Identity in the consumer's tenant namespace.
+	// The Identity in the consumer's tenant namespace; empty without a handshake.
 	IdentityName pulumi.StringOutput `pulumi:"identityName"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand pulumi.BoolOutput `pulumi:"inBand"`
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	Kubeconfig pulumi.StringPtrOutput `pulumi:"kubeconfig"`
 	// The Secret beside it, with the kubeconfig that the consumer's agent uses.
 	KubeconfigSecretName pulumi.StringOutput `pulumi:"kubeconfigSecretName"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -82,6 +86,8 @@ type Authentication struct {
 	TenantNamespaces TenantNamespacesOutput `pulumi:"tenantNamespaces"`
 	// The proxy that the identity goes through, if any.
 	UsedProxyURL pulumi.StringPtrOutput `pulumi:"usedProxyURL"`
+	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+	UserName pulumi.StringPtrOutput `pulumi:"userName"`
 }
 
 // NewAuthentication registers a new resource with the given unique name, arguments, and options.
@@ -97,6 +103,13 @@ func NewAuthentication(ctx *pulumi.Context,
 	if args.InBand == nil {
 		args.InBand = pulumi.BoolPtr(false)
 	}
+	if args.Kubeconfig != nil {
+		args.Kubeconfig = pulumi.ToSecret(args.Kubeconfig).(pulumi.StringPtrInput)
+	}
+	secrets := pulumi.AdditionalSecretOutputs([]string{
+		"kubeconfig",
+	})
+	opts = append(opts, secrets)
 	opts = internal.PkgResourceDefaultOpts(opts)
 	var resource Authentication
 	err := ctx.RegisterResource("liqo:index:Authentication", name, args, &resource, opts...)
@@ -130,12 +143,16 @@ func (AuthenticationState) ElementType() reflect.Type {
 }
 
 type authenticationArgs struct {
+	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+	AuthzPolicy *AuthzPolicy `pulumi:"authzPolicy"`
 	// The cluster that offloads pods: it is given an identity.
 	Consumer *Cluster `pulumi:"consumer"`
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable *bool `pulumi:"forceUnreachable"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand *bool `pulumi:"inBand"`
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	Kubeconfig *string `pulumi:"kubeconfig"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -146,16 +163,22 @@ type authenticationArgs struct {
 	ProxyURL *string `pulumi:"proxyURL"`
 	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
 	TenantCondition *TenantCondition `pulumi:"tenantCondition"`
+	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+	UserName *string `pulumi:"userName"`
 }
 
 // The set of arguments for constructing a Authentication resource.
 type AuthenticationArgs struct {
+	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+	AuthzPolicy AuthzPolicyPtrInput
 	// The cluster that offloads pods: it is given an identity.
 	Consumer ClusterPtrInput
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable pulumi.BoolPtrInput
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand pulumi.BoolPtrInput
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	Kubeconfig pulumi.StringPtrInput
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
 	ObjectAnnotations pulumi.StringMapInput
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -166,6 +189,8 @@ type AuthenticationArgs struct {
 	ProxyURL pulumi.StringPtrInput
 	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
 	TenantCondition TenantConditionPtrInput
+	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+	UserName pulumi.StringPtrInput
 }
 
 func (AuthenticationArgs) ElementType() reflect.Type {
@@ -260,6 +285,11 @@ func (o AuthenticationOutput) ApiServer() pulumi.StringOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.StringOutput { return v.ApiServer }).(pulumi.StringOutput)
 }
 
+// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+func (o AuthenticationOutput) AuthzPolicy() AuthzPolicyPtrOutput {
+	return o.ApplyT(func(v *Authentication) AuthzPolicyPtrOutput { return v.AuthzPolicy }).(AuthzPolicyPtrOutput)
+}
+
 // The cluster that offloads pods: it is given an identity.
 func (o AuthenticationOutput) Consumer() ClusterPtrOutput {
 	return o.ApplyT(func(v *Authentication) ClusterPtrOutput { return v.Consumer }).(ClusterPtrOutput)
@@ -280,7 +310,7 @@ func (o AuthenticationOutput) ForceUnreachable() pulumi.BoolOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.BoolOutput { return v.ForceUnreachable }).(pulumi.BoolOutput)
 }
 
-// The Identity in the consumer's tenant namespace.
+// The Identity in the consumer's tenant namespace; empty without a handshake.
 func (o AuthenticationOutput) IdentityName() pulumi.StringOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.StringOutput { return v.IdentityName }).(pulumi.StringOutput)
 }
@@ -288,6 +318,11 @@ func (o AuthenticationOutput) IdentityName() pulumi.StringOutput {
 // Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 func (o AuthenticationOutput) InBand() pulumi.BoolOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.BoolOutput { return v.InBand }).(pulumi.BoolOutput)
+}
+
+// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+func (o AuthenticationOutput) Kubeconfig() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Authentication) pulumi.StringPtrOutput { return v.Kubeconfig }).(pulumi.StringPtrOutput)
 }
 
 // The Secret beside it, with the kubeconfig that the consumer's agent uses.
@@ -333,6 +368,11 @@ func (o AuthenticationOutput) TenantNamespaces() TenantNamespacesOutput {
 // The proxy that the identity goes through, if any.
 func (o AuthenticationOutput) UsedProxyURL() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.StringPtrOutput { return v.UsedProxyURL }).(pulumi.StringPtrOutput)
+}
+
+// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+func (o AuthenticationOutput) UserName() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Authentication) pulumi.StringPtrOutput { return v.UserName }).(pulumi.StringPtrOutput)
 }
 
 type AuthenticationArrayOutput struct{ *pulumi.OutputState }

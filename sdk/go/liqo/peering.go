@@ -118,6 +118,9 @@ func NewPeering(ctx *pulumi.Context,
 	if args.ResourceSliceClass == nil {
 		args.ResourceSliceClass = pulumi.StringPtr("default")
 	}
+	if args.IdentityKubeconfig != nil {
+		args.IdentityKubeconfig = pulumi.ToSecret(args.IdentityKubeconfig).(pulumi.StringPtrInput)
+	}
 	opts = internal.PkgResourceDefaultOpts(opts)
 	var resource Peering
 	err := ctx.RegisterRemoteComponentResource("liqo:index:Peering", name, args, &resource, opts...)
@@ -132,6 +135,8 @@ type peeringArgs struct {
 	AdditionalResourceSlices []AdditionalResourceSlice `pulumi:"additionalResourceSlices"`
 	// Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
 	AuthenticationDisabled *bool `pulumi:"authenticationDisabled"`
+	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+	AuthzPolicy *AuthzPolicy `pulumi:"authzPolicy"`
 	// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
 	Bidirectional *bool `pulumi:"bidirectional"`
 	// The cluster that offloads pods.
@@ -150,6 +155,10 @@ type peeringArgs struct {
 	GatewayServer *GatewayServer `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation *GatewayServerLocation `pulumi:"gatewayServerLocation"`
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	IdentityKubeconfig *string `pulumi:"identityKubeconfig"`
+	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+	IdentityUserName *string `pulumi:"identityUserName"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand *bool `pulumi:"inBand"`
 	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
@@ -186,6 +195,8 @@ type PeeringArgs struct {
 	AdditionalResourceSlices AdditionalResourceSliceArrayInput
 	// Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
 	AuthenticationDisabled pulumi.BoolPtrInput
+	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+	AuthzPolicy AuthzPolicyPtrInput
 	// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
 	Bidirectional pulumi.BoolPtrInput
 	// The cluster that offloads pods.
@@ -204,6 +215,10 @@ type PeeringArgs struct {
 	GatewayServer GatewayServerPtrInput
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationPtrInput
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	IdentityKubeconfig pulumi.StringPtrInput
+	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+	IdentityUserName pulumi.StringPtrInput
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand pulumi.BoolPtrInput
 	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.

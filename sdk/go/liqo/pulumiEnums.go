@@ -177,6 +177,173 @@ func (in *apiServerSupportPtr) ToApiServerSupportPtrOutputWithContext(ctx contex
 	return pulumi.ToOutputWithContext(ctx, in).(ApiServerSupportPtrOutput)
 }
 
+type AuthzPolicy string
+
+const (
+	// The clusters make it by a handshake: a nonce, its signature, a certificate that the provider signs.
+	AuthzPolicyKeysExchange = AuthzPolicy("KeysExchange")
+	// From a kubeconfig that the provider's owner hands out.
+	AuthzPolicyTolerateNoHandshake = AuthzPolicy("TolerateNoHandshake")
+)
+
+func (AuthzPolicy) ElementType() reflect.Type {
+	return reflect.TypeOf((*AuthzPolicy)(nil)).Elem()
+}
+
+func (e AuthzPolicy) ToAuthzPolicyOutput() AuthzPolicyOutput {
+	return pulumi.ToOutput(e).(AuthzPolicyOutput)
+}
+
+func (e AuthzPolicy) ToAuthzPolicyOutputWithContext(ctx context.Context) AuthzPolicyOutput {
+	return pulumi.ToOutputWithContext(ctx, e).(AuthzPolicyOutput)
+}
+
+func (e AuthzPolicy) ToAuthzPolicyPtrOutput() AuthzPolicyPtrOutput {
+	return e.ToAuthzPolicyPtrOutputWithContext(context.Background())
+}
+
+func (e AuthzPolicy) ToAuthzPolicyPtrOutputWithContext(ctx context.Context) AuthzPolicyPtrOutput {
+	return AuthzPolicy(e).ToAuthzPolicyOutputWithContext(ctx).ToAuthzPolicyPtrOutputWithContext(ctx)
+}
+
+func (e AuthzPolicy) ToStringOutput() pulumi.StringOutput {
+	return pulumi.ToOutput(pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e AuthzPolicy) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return pulumi.ToOutputWithContext(ctx, pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e AuthzPolicy) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringPtrOutputWithContext(context.Background())
+}
+
+func (e AuthzPolicy) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringOutputWithContext(ctx).ToStringPtrOutputWithContext(ctx)
+}
+
+type AuthzPolicyOutput struct{ *pulumi.OutputState }
+
+func (AuthzPolicyOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*AuthzPolicy)(nil)).Elem()
+}
+
+func (o AuthzPolicyOutput) ToAuthzPolicyOutput() AuthzPolicyOutput {
+	return o
+}
+
+func (o AuthzPolicyOutput) ToAuthzPolicyOutputWithContext(ctx context.Context) AuthzPolicyOutput {
+	return o
+}
+
+func (o AuthzPolicyOutput) ToAuthzPolicyPtrOutput() AuthzPolicyPtrOutput {
+	return o.ToAuthzPolicyPtrOutputWithContext(context.Background())
+}
+
+func (o AuthzPolicyOutput) ToAuthzPolicyPtrOutputWithContext(ctx context.Context) AuthzPolicyPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v AuthzPolicy) *AuthzPolicy {
+		return &v
+	}).(AuthzPolicyPtrOutput)
+}
+
+func (o AuthzPolicyOutput) ToStringOutput() pulumi.StringOutput {
+	return o.ToStringOutputWithContext(context.Background())
+}
+
+func (o AuthzPolicyOutput) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e AuthzPolicy) string {
+		return string(e)
+	}).(pulumi.StringOutput)
+}
+
+func (o AuthzPolicyOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o AuthzPolicyOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e AuthzPolicy) *string {
+		v := string(e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+type AuthzPolicyPtrOutput struct{ *pulumi.OutputState }
+
+func (AuthzPolicyPtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**AuthzPolicy)(nil)).Elem()
+}
+
+func (o AuthzPolicyPtrOutput) ToAuthzPolicyPtrOutput() AuthzPolicyPtrOutput {
+	return o
+}
+
+func (o AuthzPolicyPtrOutput) ToAuthzPolicyPtrOutputWithContext(ctx context.Context) AuthzPolicyPtrOutput {
+	return o
+}
+
+func (o AuthzPolicyPtrOutput) Elem() AuthzPolicyOutput {
+	return o.ApplyT(func(v *AuthzPolicy) AuthzPolicy {
+		if v != nil {
+			return *v
+		}
+		var ret AuthzPolicy
+		return ret
+	}).(AuthzPolicyOutput)
+}
+
+func (o AuthzPolicyPtrOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o AuthzPolicyPtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e *AuthzPolicy) *string {
+		if e == nil {
+			return nil
+		}
+		v := string(*e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+// AuthzPolicyInput is an input type that accepts values of the AuthzPolicy enum
+// A concrete instance of `AuthzPolicyInput` can be one of the following:
+//
+//	AuthzPolicyKeysExchange
+//	AuthzPolicyTolerateNoHandshake
+type AuthzPolicyInput interface {
+	pulumi.Input
+
+	ToAuthzPolicyOutput() AuthzPolicyOutput
+	ToAuthzPolicyOutputWithContext(context.Context) AuthzPolicyOutput
+}
+
+var authzPolicyPtrType = reflect.TypeOf((**AuthzPolicy)(nil)).Elem()
+
+type AuthzPolicyPtrInput interface {
+	pulumi.Input
+
+	ToAuthzPolicyPtrOutput() AuthzPolicyPtrOutput
+	ToAuthzPolicyPtrOutputWithContext(context.Context) AuthzPolicyPtrOutput
+}
+
+type authzPolicyPtr string
+
+func AuthzPolicyPtr(v string) AuthzPolicyPtrInput {
+	return (*authzPolicyPtr)(&v)
+}
+
+func (*authzPolicyPtr) ElementType() reflect.Type {
+	return authzPolicyPtrType
+}
+
+func (in *authzPolicyPtr) ToAuthzPolicyPtrOutput() AuthzPolicyPtrOutput {
+	return pulumi.ToOutput(in).(AuthzPolicyPtrOutput)
+}
+
+func (in *authzPolicyPtr) ToAuthzPolicyPtrOutputWithContext(ctx context.Context) AuthzPolicyPtrOutput {
+	return pulumi.ToOutputWithContext(ctx, in).(AuthzPolicyPtrOutput)
+}
+
 type GatewayRole string
 
 const (
@@ -2251,6 +2418,8 @@ func (in *tolerationOperatorPtr) ToTolerationOperatorPtrOutputWithContext(ctx co
 func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*ApiServerSupportInput)(nil)).Elem(), ApiServerSupport("remote"))
 	pulumi.RegisterInputType(reflect.TypeOf((*ApiServerSupportPtrInput)(nil)).Elem(), ApiServerSupport("remote"))
+	pulumi.RegisterInputType(reflect.TypeOf((*AuthzPolicyInput)(nil)).Elem(), AuthzPolicy("KeysExchange"))
+	pulumi.RegisterInputType(reflect.TypeOf((*AuthzPolicyPtrInput)(nil)).Elem(), AuthzPolicy("KeysExchange"))
 	pulumi.RegisterInputType(reflect.TypeOf((*GatewayServerLocationInput)(nil)).Elem(), GatewayServerLocation("Provider"))
 	pulumi.RegisterInputType(reflect.TypeOf((*GatewayServerLocationPtrInput)(nil)).Elem(), GatewayServerLocation("Provider"))
 	pulumi.RegisterInputType(reflect.TypeOf((*GatewayServiceTypeInput)(nil)).Elem(), GatewayServiceType("LoadBalancer"))
@@ -2273,6 +2442,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*TolerationOperatorPtrInput)(nil)).Elem(), TolerationOperator("Equal"))
 	pulumi.RegisterOutputType(ApiServerSupportOutput{})
 	pulumi.RegisterOutputType(ApiServerSupportPtrOutput{})
+	pulumi.RegisterOutputType(AuthzPolicyOutput{})
+	pulumi.RegisterOutputType(AuthzPolicyPtrOutput{})
 	pulumi.RegisterOutputType(GatewayRoleOutput{})
 	pulumi.RegisterOutputType(GatewayRolePtrOutput{})
 	pulumi.RegisterOutputType(GatewayServerLocationOutput{})

@@ -6309,12 +6309,18 @@ func (o ResourceSliceManifestArrayOutput) Index(i pulumi.IntInput) ResourceSlice
 }
 
 type ReverseDirection struct {
+	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+	AuthzPolicy *AuthzPolicy `pulumi:"authzPolicy"`
 	// How much CPU to ask for, as a Kubernetes quantity.
 	Cpu *string `pulumi:"cpu"`
 	// Ask for resources in that direction. Default: as in the other.
 	CreateResourceSlice *bool `pulumi:"createResourceSlice"`
 	// Make a virtual node of them. Default: as in the other direction.
 	CreateVirtualNode *bool `pulumi:"createVirtualNode"`
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	IdentityKubeconfig *string `pulumi:"identityKubeconfig"`
+	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+	IdentityUserName *string `pulumi:"identityUserName"`
 	// How much memory to ask for, as a Kubernetes quantity.
 	Memory *string `pulumi:"memory"`
 	// How much room for pods to ask for, as a Kubernetes quantity.
@@ -6339,12 +6345,18 @@ type ReverseDirectionInput interface {
 }
 
 type ReverseDirectionArgs struct {
+	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+	AuthzPolicy AuthzPolicyPtrInput `pulumi:"authzPolicy"`
 	// How much CPU to ask for, as a Kubernetes quantity.
 	Cpu pulumi.StringPtrInput `pulumi:"cpu"`
 	// Ask for resources in that direction. Default: as in the other.
 	CreateResourceSlice pulumi.BoolPtrInput `pulumi:"createResourceSlice"`
 	// Make a virtual node of them. Default: as in the other direction.
 	CreateVirtualNode pulumi.BoolPtrInput `pulumi:"createVirtualNode"`
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	IdentityKubeconfig pulumi.StringPtrInput `pulumi:"identityKubeconfig"`
+	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+	IdentityUserName pulumi.StringPtrInput `pulumi:"identityUserName"`
 	// How much memory to ask for, as a Kubernetes quantity.
 	Memory pulumi.StringPtrInput `pulumi:"memory"`
 	// How much room for pods to ask for, as a Kubernetes quantity.
@@ -6434,6 +6446,11 @@ func (o ReverseDirectionOutput) ToReverseDirectionPtrOutputWithContext(ctx conte
 	}).(ReverseDirectionPtrOutput)
 }
 
+// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+func (o ReverseDirectionOutput) AuthzPolicy() AuthzPolicyPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *AuthzPolicy { return v.AuthzPolicy }).(AuthzPolicyPtrOutput)
+}
+
 // How much CPU to ask for, as a Kubernetes quantity.
 func (o ReverseDirectionOutput) Cpu() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *string { return v.Cpu }).(pulumi.StringPtrOutput)
@@ -6447,6 +6464,16 @@ func (o ReverseDirectionOutput) CreateResourceSlice() pulumi.BoolPtrOutput {
 // Make a virtual node of them. Default: as in the other direction.
 func (o ReverseDirectionOutput) CreateVirtualNode() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *bool { return v.CreateVirtualNode }).(pulumi.BoolPtrOutput)
+}
+
+// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+func (o ReverseDirectionOutput) IdentityKubeconfig() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *string { return v.IdentityKubeconfig }).(pulumi.StringPtrOutput)
+}
+
+// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+func (o ReverseDirectionOutput) IdentityUserName() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *string { return v.IdentityUserName }).(pulumi.StringPtrOutput)
 }
 
 // How much memory to ask for, as a Kubernetes quantity.
@@ -6498,6 +6525,16 @@ func (o ReverseDirectionPtrOutput) Elem() ReverseDirectionOutput {
 	}).(ReverseDirectionOutput)
 }
 
+// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+func (o ReverseDirectionPtrOutput) AuthzPolicy() AuthzPolicyPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *AuthzPolicy {
+		if v == nil {
+			return nil
+		}
+		return v.AuthzPolicy
+	}).(AuthzPolicyPtrOutput)
+}
+
 // How much CPU to ask for, as a Kubernetes quantity.
 func (o ReverseDirectionPtrOutput) Cpu() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *ReverseDirection) *string {
@@ -6526,6 +6563,26 @@ func (o ReverseDirectionPtrOutput) CreateVirtualNode() pulumi.BoolPtrOutput {
 		}
 		return v.CreateVirtualNode
 	}).(pulumi.BoolPtrOutput)
+}
+
+// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+func (o ReverseDirectionPtrOutput) IdentityKubeconfig() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *string {
+		if v == nil {
+			return nil
+		}
+		return v.IdentityKubeconfig
+	}).(pulumi.StringPtrOutput)
+}
+
+// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+func (o ReverseDirectionPtrOutput) IdentityUserName() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *string {
+		if v == nil {
+			return nil
+		}
+		return v.IdentityUserName
+	}).(pulumi.StringPtrOutput)
 }
 
 // How much memory to ask for, as a Kubernetes quantity.

@@ -1452,6 +1452,10 @@ export function resourceSliceManifestArgsProvideDefaults(val: ResourceSliceManif
 
 export interface ReverseDirectionArgs {
     /**
+     * Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     */
+    authzPolicy?: pulumi.Input<enums.AuthzPolicy>;
+    /**
      * How much CPU to ask for, as a Kubernetes quantity.
      */
     cpu?: pulumi.Input<string>;
@@ -1463,6 +1467,14 @@ export interface ReverseDirectionArgs {
      * Make a virtual node of them. Default: as in the other direction.
      */
     createVirtualNode?: pulumi.Input<boolean>;
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     */
+    identityKubeconfig?: pulumi.Input<string>;
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     */
+    identityUserName?: pulumi.Input<string>;
     /**
      * How much memory to ask for, as a Kubernetes quantity.
      */

@@ -8,6 +8,7 @@ from enum import Enum
 
 __all__ = [
     'ApiServerSupport',
+    'AuthzPolicy',
     'GatewayRole',
     'GatewayServerLocation',
     'GatewayServiceType',
@@ -34,6 +35,18 @@ class ApiServerSupport(_builtins.str, Enum):
     DISABLED = "disabled"
     """
     None: no tokens are lent.
+    """
+
+
+@pulumi.type_token("liqo:index:AuthzPolicy")
+class AuthzPolicy(_builtins.str, Enum):
+    KEYS_EXCHANGE = "KeysExchange"
+    """
+    The clusters make it by a handshake: a nonce, its signature, a certificate that the provider signs.
+    """
+    TOLERATE_NO_HANDSHAKE = "TolerateNoHandshake"
+    """
+    From a kubeconfig that the provider's owner hands out.
     """
 
 

@@ -3984,6 +3984,10 @@ class ResourceSliceManifest:
 
 if not MYPY:
     class ReverseDirectionArgsDict(TypedDict):
+        authz_policy: NotRequired[pulumi.Input['AuthzPolicy']]
+        """
+        Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        """
         cpu: NotRequired[pulumi.Input[_builtins.str]]
         """
         How much CPU to ask for, as a Kubernetes quantity.
@@ -3995,6 +3999,14 @@ if not MYPY:
         create_virtual_node: NotRequired[pulumi.Input[_builtins.bool]]
         """
         Make a virtual node of them. Default: as in the other direction.
+        """
+        identity_kubeconfig: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        """
+        identity_user_name: NotRequired[pulumi.Input[_builtins.str]]
+        """
+        With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         """
         memory: NotRequired[pulumi.Input[_builtins.str]]
         """
@@ -4022,30 +4034,42 @@ elif False:
 @pulumi.input_type
 class ReverseDirectionArgs:
     def __init__(__self__, *,
+                 authz_policy: Optional[pulumi.Input['AuthzPolicy']] = None,
                  cpu: Optional[pulumi.Input[_builtins.str]] = None,
                  create_resource_slice: Optional[pulumi.Input[_builtins.bool]] = None,
                  create_virtual_node: Optional[pulumi.Input[_builtins.bool]] = None,
+                 identity_kubeconfig: Optional[pulumi.Input[_builtins.str]] = None,
+                 identity_user_name: Optional[pulumi.Input[_builtins.str]] = None,
                  memory: Optional[pulumi.Input[_builtins.str]] = None,
                  pods: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
                  resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None):
         """
+        :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
         :param pulumi.Input[_builtins.bool] create_resource_slice: Ask for resources in that direction. Default: as in the other.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of them. Default: as in the other direction.
+        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
         :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity.
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: as in the other direction.
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
         """
+        if authz_policy is not None:
+            pulumi.set(__self__, "authz_policy", authz_policy)
         if cpu is not None:
             pulumi.set(__self__, "cpu", cpu)
         if create_resource_slice is not None:
             pulumi.set(__self__, "create_resource_slice", create_resource_slice)
         if create_virtual_node is not None:
             pulumi.set(__self__, "create_virtual_node", create_virtual_node)
+        if identity_kubeconfig is not None:
+            pulumi.set(__self__, "identity_kubeconfig", identity_kubeconfig)
+        if identity_user_name is not None:
+            pulumi.set(__self__, "identity_user_name", identity_user_name)
         if memory is not None:
             pulumi.set(__self__, "memory", memory)
         if pods is not None:
@@ -4056,6 +4080,18 @@ class ReverseDirectionArgs:
             pulumi.set(__self__, "resource_slice_name", resource_slice_name)
         if resources is not None:
             pulumi.set(__self__, "resources", resources)
+
+    @_builtins.property
+    @pulumi.getter(name="authzPolicy")
+    def authz_policy(self) -> Optional[pulumi.Input['AuthzPolicy']]:
+        """
+        Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        """
+        return pulumi.get(self, "authz_policy")
+
+    @authz_policy.setter
+    def authz_policy(self, value: Optional[pulumi.Input['AuthzPolicy']]):
+        pulumi.set(self, "authz_policy", value)
 
     @_builtins.property
     @pulumi.getter
@@ -4092,6 +4128,30 @@ class ReverseDirectionArgs:
     @create_virtual_node.setter
     def create_virtual_node(self, value: Optional[pulumi.Input[_builtins.bool]]):
         pulumi.set(self, "create_virtual_node", value)
+
+    @_builtins.property
+    @pulumi.getter(name="identityKubeconfig")
+    def identity_kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        """
+        return pulumi.get(self, "identity_kubeconfig")
+
+    @identity_kubeconfig.setter
+    def identity_kubeconfig(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "identity_kubeconfig", value)
+
+    @_builtins.property
+    @pulumi.getter(name="identityUserName")
+    def identity_user_name(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+        """
+        return pulumi.get(self, "identity_user_name")
+
+    @identity_user_name.setter
+    def identity_user_name(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "identity_user_name", value)
 
     @_builtins.property
     @pulumi.getter

@@ -22,25 +22,33 @@ __all__ = ['AuthenticationArgs', 'Authentication']
 @pulumi.input_type
 class AuthenticationArgs:
     def __init__(__self__, *,
+                 authz_policy: Optional[pulumi.Input['AuthzPolicy']] = None,
                  consumer: Optional[pulumi.Input['ClusterArgs']] = None,
                  force_unreachable: Optional[pulumi.Input[_builtins.bool]] = None,
                  in_band: Optional[pulumi.Input[_builtins.bool]] = None,
+                 kubeconfig: Optional[pulumi.Input[_builtins.str]] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  provider: Optional[pulumi.Input['ClusterArgs']] = None,
                  proxy_url: Optional[pulumi.Input[_builtins.str]] = None,
-                 tenant_condition: Optional[pulumi.Input['TenantCondition']] = None):
+                 tenant_condition: Optional[pulumi.Input['TenantCondition']] = None,
+                 user_name: Optional[pulumi.Input[_builtins.str]] = None):
         """
         The set of arguments for constructing a Authentication resource.
+        :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods: it is given an identity.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
+        :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them: it gives the identity.
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input['TenantCondition'] tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+        :param pulumi.Input[_builtins.str] user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         """
+        if authz_policy is not None:
+            pulumi.set(__self__, "authz_policy", authz_policy)
         if consumer is not None:
             pulumi.set(__self__, "consumer", consumer)
         if force_unreachable is None:
@@ -51,6 +59,8 @@ class AuthenticationArgs:
             in_band = False
         if in_band is not None:
             pulumi.set(__self__, "in_band", in_band)
+        if kubeconfig is not None:
+            pulumi.set(__self__, "kubeconfig", kubeconfig)
         if object_annotations is not None:
             pulumi.set(__self__, "object_annotations", object_annotations)
         if object_labels is not None:
@@ -61,6 +71,20 @@ class AuthenticationArgs:
             pulumi.set(__self__, "proxy_url", proxy_url)
         if tenant_condition is not None:
             pulumi.set(__self__, "tenant_condition", tenant_condition)
+        if user_name is not None:
+            pulumi.set(__self__, "user_name", user_name)
+
+    @_builtins.property
+    @pulumi.getter(name="authzPolicy")
+    def authz_policy(self) -> Optional[pulumi.Input['AuthzPolicy']]:
+        """
+        Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        """
+        return pulumi.get(self, "authz_policy")
+
+    @authz_policy.setter
+    def authz_policy(self, value: Optional[pulumi.Input['AuthzPolicy']]):
+        pulumi.set(self, "authz_policy", value)
 
     @_builtins.property
     @pulumi.getter
@@ -97,6 +121,18 @@ class AuthenticationArgs:
     @in_band.setter
     def in_band(self, value: Optional[pulumi.Input[_builtins.bool]]):
         pulumi.set(self, "in_band", value)
+
+    @_builtins.property
+    @pulumi.getter
+    def kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        """
+        return pulumi.get(self, "kubeconfig")
+
+    @kubeconfig.setter
+    def kubeconfig(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "kubeconfig", value)
 
     @_builtins.property
     @pulumi.getter(name="objectAnnotations")
@@ -158,6 +194,18 @@ class AuthenticationArgs:
     def tenant_condition(self, value: Optional[pulumi.Input['TenantCondition']]):
         pulumi.set(self, "tenant_condition", value)
 
+    @_builtins.property
+    @pulumi.getter(name="userName")
+    def user_name(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+        """
+        return pulumi.get(self, "user_name")
+
+    @user_name.setter
+    def user_name(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "user_name", value)
+
 
 @pulumi.type_token("liqo:index:Authentication")
 class Authentication(pulumi.CustomResource):
@@ -165,17 +213,20 @@ class Authentication(pulumi.CustomResource):
     def __init__(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 authz_policy: Optional[pulumi.Input['AuthzPolicy']] = None,
                  consumer: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  force_unreachable: Optional[pulumi.Input[_builtins.bool]] = None,
                  in_band: Optional[pulumi.Input[_builtins.bool]] = None,
+                 kubeconfig: Optional[pulumi.Input[_builtins.str]] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  provider: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  proxy_url: Optional[pulumi.Input[_builtins.str]] = None,
                  tenant_condition: Optional[pulumi.Input['TenantCondition']] = None,
+                 user_name: Optional[pulumi.Input[_builtins.str]] = None,
                  __props__=None):
         """
-        Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
+        Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only. Where a provider signs no certificates for clients, as Amazon EKS, its owner hands out a kubeconfig of another kind instead.
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
 
@@ -198,14 +249,17 @@ class Authentication(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
+        :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods: it is given an identity.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
+        :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them: it gives the identity.
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input['TenantCondition'] tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+        :param pulumi.Input[_builtins.str] user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         """
         ...
     @overload
@@ -214,7 +268,7 @@ class Authentication(pulumi.CustomResource):
                  args: Optional[AuthenticationArgs] = None,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
-        Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only.
+        Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer's certificate. The identity may act in the tenant namespace only. Where a provider signs no certificates for clients, as Amazon EKS, its owner hands out a kubeconfig of another kind instead.
 
         Import ID: `<consumer cluster ID>/<provider cluster ID>@<consumer context>,<provider context>`.
 
@@ -250,14 +304,17 @@ class Authentication(pulumi.CustomResource):
     def _internal_init(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
+                 authz_policy: Optional[pulumi.Input['AuthzPolicy']] = None,
                  consumer: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  force_unreachable: Optional[pulumi.Input[_builtins.bool]] = None,
                  in_band: Optional[pulumi.Input[_builtins.bool]] = None,
+                 kubeconfig: Optional[pulumi.Input[_builtins.str]] = None,
                  object_annotations: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  object_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  provider: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  proxy_url: Optional[pulumi.Input[_builtins.str]] = None,
                  tenant_condition: Optional[pulumi.Input['TenantCondition']] = None,
+                 user_name: Optional[pulumi.Input[_builtins.str]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
         if not isinstance(opts, pulumi.ResourceOptions):
@@ -267,6 +324,7 @@ class Authentication(pulumi.CustomResource):
                 raise TypeError('__props__ is only valid when passed in combination with a valid opts.id to get an existing resource')
             __props__ = AuthenticationArgs.__new__(AuthenticationArgs)
 
+            __props__.__dict__["authz_policy"] = authz_policy
             __props__.__dict__["consumer"] = consumer
             if force_unreachable is None:
                 force_unreachable = False
@@ -274,11 +332,13 @@ class Authentication(pulumi.CustomResource):
             if in_band is None:
                 in_band = False
             __props__.__dict__["in_band"] = in_band
+            __props__.__dict__["kubeconfig"] = None if kubeconfig is None else pulumi.Output.secret(kubeconfig)
             __props__.__dict__["object_annotations"] = object_annotations
             __props__.__dict__["object_labels"] = object_labels
             __props__.__dict__["provider"] = provider
             __props__.__dict__["proxy_url"] = proxy_url
             __props__.__dict__["tenant_condition"] = tenant_condition
+            __props__.__dict__["user_name"] = user_name
             __props__.__dict__["api_server"] = None
             __props__.__dict__["consumer_cluster_id"] = None
             __props__.__dict__["drift"] = None
@@ -287,6 +347,8 @@ class Authentication(pulumi.CustomResource):
             __props__.__dict__["provider_cluster_id"] = None
             __props__.__dict__["tenant_namespaces"] = None
             __props__.__dict__["used_proxy_url"] = None
+        secret_opts = pulumi.ResourceOptions(additional_secret_outputs=["kubeconfig"])
+        opts = pulumi.ResourceOptions.merge(opts, secret_opts)
         super(Authentication, __self__).__init__(
             'liqo:index:Authentication',
             resource_name,
@@ -310,12 +372,14 @@ class Authentication(pulumi.CustomResource):
         __props__ = AuthenticationArgs.__new__(AuthenticationArgs)
 
         __props__.__dict__["api_server"] = None
+        __props__.__dict__["authz_policy"] = None
         __props__.__dict__["consumer"] = None
         __props__.__dict__["consumer_cluster_id"] = None
         __props__.__dict__["drift"] = None
         __props__.__dict__["force_unreachable"] = None
         __props__.__dict__["identity_name"] = None
         __props__.__dict__["in_band"] = None
+        __props__.__dict__["kubeconfig"] = None
         __props__.__dict__["kubeconfig_secret_name"] = None
         __props__.__dict__["object_annotations"] = None
         __props__.__dict__["object_labels"] = None
@@ -325,6 +389,7 @@ class Authentication(pulumi.CustomResource):
         __props__.__dict__["tenant_condition"] = None
         __props__.__dict__["tenant_namespaces"] = None
         __props__.__dict__["used_proxy_url"] = None
+        __props__.__dict__["user_name"] = None
         return Authentication(resource_name, opts=opts, __props__=__props__)
 
     @_builtins.property
@@ -334,6 +399,14 @@ class Authentication(pulumi.CustomResource):
         URL of the provider's API server, as the identity has it.
         """
         return pulumi.get(self, "api_server")
+
+    @_builtins.property
+    @pulumi.getter(name="authzPolicy")
+    def authz_policy(self) -> pulumi.Output[Optional['AuthzPolicy']]:
+        """
+        Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        """
+        return pulumi.get(self, "authz_policy")
 
     @_builtins.property
     @pulumi.getter
@@ -371,7 +444,7 @@ class Authentication(pulumi.CustomResource):
     @pulumi.getter(name="identityName")
     def identity_name(self) -> pulumi.Output[_builtins.str]:
         """
-        The Identity in the consumer's tenant namespace.
+        The Identity in the consumer's tenant namespace; empty without a handshake.
         """
         return pulumi.get(self, "identity_name")
 
@@ -382,6 +455,14 @@ class Authentication(pulumi.CustomResource):
         Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         """
         return pulumi.get(self, "in_band")
+
+    @_builtins.property
+    @pulumi.getter
+    def kubeconfig(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        """
+        return pulumi.get(self, "kubeconfig")
 
     @_builtins.property
     @pulumi.getter(name="kubeconfigSecretName")
@@ -454,4 +535,12 @@ class Authentication(pulumi.CustomResource):
         The proxy that the identity goes through, if any.
         """
         return pulumi.get(self, "used_proxy_url")
+
+    @_builtins.property
+    @pulumi.getter(name="userName")
+    def user_name(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+        """
+        return pulumi.get(self, "user_name")
 

@@ -24,6 +24,7 @@ class PeeringArgs:
     def __init__(__self__, *,
                  additional_resource_slices: Optional[pulumi.Input[Sequence[pulumi.Input['AdditionalResourceSliceArgs']]]] = None,
                  authentication_disabled: Optional[pulumi.Input[_builtins.bool]] = None,
+                 authz_policy: Optional[pulumi.Input['AuthzPolicy']] = None,
                  bidirectional: Optional[pulumi.Input[_builtins.bool]] = None,
                  consumer: Optional[pulumi.Input['ClusterArgs']] = None,
                  cpu: Optional[pulumi.Input[_builtins.str]] = None,
@@ -33,6 +34,8 @@ class PeeringArgs:
                  gateway_client: Optional[pulumi.Input['GatewayClientArgs']] = None,
                  gateway_server: Optional[pulumi.Input['GatewayServerArgs']] = None,
                  gateway_server_location: Optional[pulumi.Input['GatewayServerLocation']] = None,
+                 identity_kubeconfig: Optional[pulumi.Input[_builtins.str]] = None,
+                 identity_user_name: Optional[pulumi.Input[_builtins.str]] = None,
                  in_band: Optional[pulumi.Input[_builtins.bool]] = None,
                  key_rotation_trigger: Optional[pulumi.Input[_builtins.str]] = None,
                  memory: Optional[pulumi.Input[_builtins.str]] = None,
@@ -51,6 +54,7 @@ class PeeringArgs:
         The set of arguments for constructing a Peering resource.
         :param pulumi.Input[Sequence[pulumi.Input['AdditionalResourceSliceArgs']]] additional_resource_slices: Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
         :param pulumi.Input[_builtins.bool] authentication_disabled: Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+        :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input[_builtins.bool] bidirectional: Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
         :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods.
         :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
@@ -60,6 +64,8 @@ class PeeringArgs:
         :param pulumi.Input['GatewayClientArgs'] gateway_client: The client end of the tunnel.
         :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
+        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
@@ -81,6 +87,8 @@ class PeeringArgs:
             authentication_disabled = False
         if authentication_disabled is not None:
             pulumi.set(__self__, "authentication_disabled", authentication_disabled)
+        if authz_policy is not None:
+            pulumi.set(__self__, "authz_policy", authz_policy)
         if bidirectional is None:
             bidirectional = False
         if bidirectional is not None:
@@ -109,6 +117,10 @@ class PeeringArgs:
             gateway_server_location = 'Provider'
         if gateway_server_location is not None:
             pulumi.set(__self__, "gateway_server_location", gateway_server_location)
+        if identity_kubeconfig is not None:
+            pulumi.set(__self__, "identity_kubeconfig", identity_kubeconfig)
+        if identity_user_name is not None:
+            pulumi.set(__self__, "identity_user_name", identity_user_name)
         if in_band is None:
             in_band = False
         if in_band is not None:
@@ -169,6 +181,18 @@ class PeeringArgs:
     @authentication_disabled.setter
     def authentication_disabled(self, value: Optional[pulumi.Input[_builtins.bool]]):
         pulumi.set(self, "authentication_disabled", value)
+
+    @_builtins.property
+    @pulumi.getter(name="authzPolicy")
+    def authz_policy(self) -> Optional[pulumi.Input['AuthzPolicy']]:
+        """
+        Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+        """
+        return pulumi.get(self, "authz_policy")
+
+    @authz_policy.setter
+    def authz_policy(self, value: Optional[pulumi.Input['AuthzPolicy']]):
+        pulumi.set(self, "authz_policy", value)
 
     @_builtins.property
     @pulumi.getter
@@ -277,6 +301,30 @@ class PeeringArgs:
     @gateway_server_location.setter
     def gateway_server_location(self, value: Optional[pulumi.Input['GatewayServerLocation']]):
         pulumi.set(self, "gateway_server_location", value)
+
+    @_builtins.property
+    @pulumi.getter(name="identityKubeconfig")
+    def identity_kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        """
+        return pulumi.get(self, "identity_kubeconfig")
+
+    @identity_kubeconfig.setter
+    def identity_kubeconfig(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "identity_kubeconfig", value)
+
+    @_builtins.property
+    @pulumi.getter(name="identityUserName")
+    def identity_user_name(self) -> Optional[pulumi.Input[_builtins.str]]:
+        """
+        With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+        """
+        return pulumi.get(self, "identity_user_name")
+
+    @identity_user_name.setter
+    def identity_user_name(self, value: Optional[pulumi.Input[_builtins.str]]):
+        pulumi.set(self, "identity_user_name", value)
 
     @_builtins.property
     @pulumi.getter(name="inBand")
@@ -455,6 +503,7 @@ class Peering(pulumi.ComponentResource):
                  opts: Optional[pulumi.ResourceOptions] = None,
                  additional_resource_slices: Optional[pulumi.Input[Sequence[pulumi.Input[Union['AdditionalResourceSliceArgs', 'AdditionalResourceSliceArgsDict']]]]] = None,
                  authentication_disabled: Optional[pulumi.Input[_builtins.bool]] = None,
+                 authz_policy: Optional[pulumi.Input['AuthzPolicy']] = None,
                  bidirectional: Optional[pulumi.Input[_builtins.bool]] = None,
                  consumer: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  cpu: Optional[pulumi.Input[_builtins.str]] = None,
@@ -464,6 +513,8 @@ class Peering(pulumi.ComponentResource):
                  gateway_client: Optional[pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']]] = None,
                  gateway_server: Optional[pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']]] = None,
                  gateway_server_location: Optional[pulumi.Input['GatewayServerLocation']] = None,
+                 identity_kubeconfig: Optional[pulumi.Input[_builtins.str]] = None,
+                 identity_user_name: Optional[pulumi.Input[_builtins.str]] = None,
                  in_band: Optional[pulumi.Input[_builtins.bool]] = None,
                  key_rotation_trigger: Optional[pulumi.Input[_builtins.str]] = None,
                  memory: Optional[pulumi.Input[_builtins.str]] = None,
@@ -508,6 +559,7 @@ class Peering(pulumi.ComponentResource):
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[Sequence[pulumi.Input[Union['AdditionalResourceSliceArgs', 'AdditionalResourceSliceArgsDict']]]] additional_resource_slices: Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
         :param pulumi.Input[_builtins.bool] authentication_disabled: Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
+        :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input[_builtins.bool] bidirectional: Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods.
         :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
@@ -517,6 +569,8 @@ class Peering(pulumi.ComponentResource):
         :param pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']] gateway_client: The client end of the tunnel.
         :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
+        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
@@ -580,6 +634,7 @@ class Peering(pulumi.ComponentResource):
                  opts: Optional[pulumi.ResourceOptions] = None,
                  additional_resource_slices: Optional[pulumi.Input[Sequence[pulumi.Input[Union['AdditionalResourceSliceArgs', 'AdditionalResourceSliceArgsDict']]]]] = None,
                  authentication_disabled: Optional[pulumi.Input[_builtins.bool]] = None,
+                 authz_policy: Optional[pulumi.Input['AuthzPolicy']] = None,
                  bidirectional: Optional[pulumi.Input[_builtins.bool]] = None,
                  consumer: Optional[pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']]] = None,
                  cpu: Optional[pulumi.Input[_builtins.str]] = None,
@@ -589,6 +644,8 @@ class Peering(pulumi.ComponentResource):
                  gateway_client: Optional[pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']]] = None,
                  gateway_server: Optional[pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']]] = None,
                  gateway_server_location: Optional[pulumi.Input['GatewayServerLocation']] = None,
+                 identity_kubeconfig: Optional[pulumi.Input[_builtins.str]] = None,
+                 identity_user_name: Optional[pulumi.Input[_builtins.str]] = None,
                  in_band: Optional[pulumi.Input[_builtins.bool]] = None,
                  key_rotation_trigger: Optional[pulumi.Input[_builtins.str]] = None,
                  memory: Optional[pulumi.Input[_builtins.str]] = None,
@@ -618,6 +675,7 @@ class Peering(pulumi.ComponentResource):
             if authentication_disabled is None:
                 authentication_disabled = False
             __props__.__dict__["authentication_disabled"] = authentication_disabled
+            __props__.__dict__["authz_policy"] = authz_policy
             if bidirectional is None:
                 bidirectional = False
             __props__.__dict__["bidirectional"] = bidirectional
@@ -637,6 +695,8 @@ class Peering(pulumi.ComponentResource):
             if gateway_server_location is None:
                 gateway_server_location = 'Provider'
             __props__.__dict__["gateway_server_location"] = gateway_server_location
+            __props__.__dict__["identity_kubeconfig"] = None if identity_kubeconfig is None else pulumi.Output.secret(identity_kubeconfig)
+            __props__.__dict__["identity_user_name"] = identity_user_name
             if in_band is None:
                 in_band = False
             __props__.__dict__["in_band"] = in_band

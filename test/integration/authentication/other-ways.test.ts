@@ -21,13 +21,16 @@ import {
   type ForeignCluster,
 } from "../../../agent/api/index.js";
 import {
+  ConfigMapResource,
   RoleBindingResource,
   SecretResource,
   ServiceAccountResource,
   findCondition,
   objectPath,
   sameJson,
+  type ResourceType,
 } from "../../../agent/runtime/index.js";
+import { Plugin } from "../provider-resources/support/plugin.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
 import {
@@ -43,6 +46,8 @@ import {
 
 const MANAGER = { fieldManager: "test" };
 const ACCOUNT = "friend";
+/** By which the cluster's ID is found. */
+const CLUSTER_ID = { [Labels.appName]: "clusterid-configmap" };
 const CREDENTIALS = "client.authentication.k8s.io/v1";
 
 describe("peerings of other kinds", function () {
@@ -142,6 +147,44 @@ describe("peerings of other kinds", function () {
       await peerByHand(stringify(config));
     });
   }
+
+  it("peers by an Authentication and a kubeconfig of its program's, which may be renewed, and access withdrawn and given back", async () => {
+    for (const { id, client } of [a, b]) {
+      const metadata = { name: Names.clusterIDConfigMap, namespace: Names.namespace, labels: CLUSTER_ID };
+      await client.apply(ConfigMapResource, { metadata, data: { [DataKeys.clusterID]: id } }, MANAGER);
+    }
+    const plugin = await Plugin.start();
+    try {
+      const pair = { consumer: { kubeconfig: a.server.kubeconfig }, provider: { kubeconfig: b.server.kubeconfig } };
+      const config = parse(await b.server.kubeconfigFor("nobody")) as { users: { user: object }[] };
+      const withToken = async (): Promise<object> => {
+        const user = { token: await accountToken() };
+        return { ...config, users: config.users.map((entry) => ({ ...entry, user })) };
+      };
+      const given = { ...pair, authzPolicy: "TolerateNoHandshake", userName: accountName() };
+      let identity = await plugin.create("Authentication", { ...given, kubeconfig: await withToken() });
+      const request = { ...pair, name: "by-program", createVirtualNode: false };
+      let slice = await plugin.create("ResourceSlice", { ...request, resources: { cpu: "2" } });
+      expect(slice.state["acceptedResources"]).to.include({ cpu: "2" });
+      const renewed = { ...given, kubeconfig: await withToken() };
+      identity = await plugin.update(identity, renewed);
+      slice = await plugin.update(slice, { ...request, resources: { cpu: "3" } });
+      expect(slice.state["acceptedResources"]).to.include({ cpu: "3" });
+      const binding = { name: Names.remoteControlPlaneBinding, namespace: tenantNamespaceName(a.id) };
+      identity = await plugin.update(identity, { ...renewed, tenantCondition: "Drained" });
+      await waitUntilGone(b.client, RoleBindingResource, binding);
+      identity = await plugin.update(identity, { ...renewed, tenantCondition: "Active" });
+      expect(await b.client.get(RoleBindingResource, binding)).to.not.equal(undefined);
+      slice = await plugin.update(slice, { ...request, resources: { cpu: "4" } });
+      expect(slice.state["acceptedResources"]).to.include({ cpu: "4" });
+      await plugin.delete(slice);
+      await plugin.delete(identity);
+      for (const type of [TenantResource, ResourceSliceResource, RoleBindingResource] as ResourceType[])
+        expect((await b.client.list(type, { namespace: binding.namespace })).items, type.kind).to.deep.equal([]);
+    } finally {
+      await plugin.stop();
+    }
+  });
 
   async function peerByHand(kubeconfig: string): Promise<void> {
     const onProvider = tenantNamespaceName(a.id);

@@ -277,6 +277,10 @@ const TABLE: Record<string, Record<string, Row>> = {
       },
       imported: "same",
     },
+    // Of an identity without a handshake: own-identity.test.ts.
+    authzPolicy: { create: undefined, update: undefined, effect: "replace", imported: "same" },
+    kubeconfig: { create: undefined, update: undefined, effect: "update", imported: "same" },
+    userName: { create: undefined, update: undefined, effect: "update", imported: "same" },
     ...marks(TenantResource, "provider"),
     forceUnreachable: own(true, false, false),
   },

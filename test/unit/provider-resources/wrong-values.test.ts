@@ -83,6 +83,17 @@ const gateways: Record<string, Case> = {
   keyRotationTrigger: text,
 };
 const access: Record<string, Case> = { inBand: flag, proxyURL: ["proxy:8118", /is not the URL of a proxy/] };
+const authzPolicy = oneOf("KeysExchange", "TolerateNoHandshake");
+// Of a secret not even a wrong value is shown.
+const ownKubeconfig: Case = [
+  "s3cr3t",
+  /^is no kubeconfig: neither valid YAML nor JSON with clusters, users and contexts$/,
+];
+const ownIdentity = (path: string): Record<string, Case> => ({
+  [`${path}authzPolicy`]: authzPolicy,
+  [`${path}identityKubeconfig`]: ownKubeconfig,
+  [`${path}identityUserName`]: text,
+});
 const term = (path: string): Record<string, Case> => ({
   [path]: object,
   ...requirements(`${path}.matchExpressions`),
@@ -178,6 +189,9 @@ const CASES: Record<string, Record<string, Case>> = {
     ...cluster("consumer"),
     ...cluster("provider"),
     ...access,
+    authzPolicy,
+    kubeconfig: ownKubeconfig,
+    userName: text,
     tenantCondition: oneOf("Active", "Cordoned", "Drained"),
     ...metadata,
     forceUnreachable: flag,
@@ -294,6 +308,8 @@ const CASES: Record<string, Record<string, Case>> = {
     "reverse.resourceSliceName": sliceName,
     "reverse.createResourceSlice": flag,
     ...request("reverse"),
+    ...ownIdentity(""),
+    ...ownIdentity("reverse."),
     ...metadata,
     forceUnreachable: flag,
   },
@@ -398,6 +414,49 @@ describe("wrong values", function () {
       "gatewayServer.port",
       "gatewayServer.type",
       "objectLabels.key",
+    ]);
+  });
+
+  it("of an identity that the program brings along are told with its path, and never the kubeconfig itself", async () => {
+    const config = (cluster: object, user: object, rest: object = {}) => ({
+      "current-context": "x",
+      contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],
+      clusters: [{ name: "x", cluster: { server: "https://east.example.com", ...cluster } }],
+      users: [{ name: "x", user }],
+      ...rest,
+    });
+    const policy = "TolerateNoHandshake";
+    const reasonsOf = async (given: object): Promise<Record<string, string>> => {
+      const inputs = { ...given };
+      fillClusters(inputs, "Authentication", kubeconfig);
+      return failures("Authentication", inputs);
+    };
+    const ofKubeconfig = async (given?: unknown): Promise<string | undefined> =>
+      (await reasonsOf({ authzPolicy: policy, ...(given ? { kubeconfig: given } : {}) }))["kubeconfig"];
+    const token = { token: "s3cr3t" };
+    expect(await ofKubeconfig(config({}, token)), "as an object").to.equal(undefined);
+    expect(await ofKubeconfig(JSON.stringify(config({}, token))), "as text").to.equal(undefined);
+    expect(await ofKubeconfig()).to.equal("is required with authzPolicy TolerateNoHandshake");
+    expect(await ofKubeconfig(config({}, { tokenFile: "/var/s3cr3t" })))
+      .to.contain("the user of its current context names a file in tokenFile: embed it")
+      .and.not.contain("s3cr3t");
+    expect(await ofKubeconfig(config({ "certificate-authority": "ca.crt" }, token))).to.contain(
+      "certificate-authority",
+    );
+    expect(await ofKubeconfig(config({ server: "http://east" }, token))).to.contain("no server URL");
+    expect(await ofKubeconfig(config({}, token, { "current-context": "" }))).to.equal("has no current-context");
+    expect(await ofKubeconfig(config({}, token, { users: [] }))).to.equal(
+      "its current context lacks its cluster or user",
+    );
+    expect(await reasonsOf({ kubeconfig: config({}, token), userName: "friend" })).to.include.keys(
+      "kubeconfig",
+      "userName",
+    );
+    const peering = { reverse: { authzPolicy: policy, identityUserName: "friend" }, authzPolicy: policy };
+    fillClusters(peering, "Peering", kubeconfig);
+    expect(Object.keys(await failures("Peering", peering))).to.have.members([
+      "identityKubeconfig",
+      "reverse.identityKubeconfig",
     ]);
   });
 

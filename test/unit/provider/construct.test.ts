@@ -5,6 +5,7 @@ import resourceGrpc from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import resourceProto from "@pulumi/pulumi/proto/resource_pb.js";
 import { expect } from "chai";
 import { registry } from "../../../provider/resources/index.js";
+import { OUTPUT_VALUE, SECRET, SIGNATURE_KEY } from "../../../provider/server/signatures.js";
 import { Methods, startFakeEngine, toStruct, type FakeEngine } from "./fake-engine.js";
 
 /** An engine's side of a run, on which components register what they consist of. */
@@ -162,6 +163,38 @@ describe("components of one run", () => {
     const reverse = { createResourceSlice: false };
     await construct("oneway", monitor, undefined, { bidirectional: true, cpu: "4", reverse });
     expect(monitor.registered).to.include("oneway-reverse-authentication").and.not.include("oneway-reverse-resources");
+  });
+
+  it("hand an identity that the program brings along to the direction that it is for, secret as it is", async () => {
+    const secret = (value: unknown) => ({ [SIGNATURE_KEY]: SECRET, value });
+    const output = (value: unknown) => ({ [SIGNATURE_KEY]: OUTPUT_VALUE, value, secret: true });
+    const kubeconfig = (server: string): string =>
+      JSON.stringify({
+        "current-context": "x",
+        contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],
+        clusters: [{ name: "x", cluster: { server } }],
+        users: [{ name: "x", user: {} }],
+      });
+    const [there, back] = [kubeconfig("https://two.example.com"), kubeconfig("https://one.example.com")];
+    const policy = { authzPolicy: "TolerateNoHandshake" };
+    const monitor = await run();
+    await construct("brought", monitor, undefined, {
+      bidirectional: true,
+      ...policy,
+      identityKubeconfig: output(there),
+      identityUserName: "friend",
+      reverse: { ...policy, identityKubeconfig: output(back) },
+    });
+    const given = (part: string) => monitor.inputs.get(`brought-${part}`);
+    expect(given("authentication")).to.deep.include({ ...policy, kubeconfig: secret(there), userName: "friend" });
+    expect(given("reverse-authentication")).to.deep.include({ ...policy, kubeconfig: secret(back) });
+    expect(given("reverse-authentication")).to.not.have.property("userName");
+    await construct("hither", monitor, undefined, {
+      bidirectional: true,
+      reverse: { ...policy, identityKubeconfig: back },
+    });
+    expect(monitor.inputs.get("hither-authentication")).to.not.have.property("authzPolicy");
+    expect(monitor.inputs.get("hither-reverse-authentication")).to.deep.include({ ...policy, kubeconfig: back });
   });
 
   it("are refused when parts of theirs exclude each other, by the property's path", async () => {

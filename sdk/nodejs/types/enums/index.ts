@@ -15,6 +15,19 @@ export const ApiServerSupport = {
 
 export type ApiServerSupport = (typeof ApiServerSupport)[keyof typeof ApiServerSupport];
 
+export const AuthzPolicy = {
+    /**
+     * The clusters make it by a handshake: a nonce, its signature, a certificate that the provider signs.
+     */
+    KeysExchange: "KeysExchange",
+    /**
+     * From a kubeconfig that the provider's owner hands out.
+     */
+    TolerateNoHandshake: "TolerateNoHandshake",
+} as const;
+
+export type AuthzPolicy = (typeof AuthzPolicy)[keyof typeof AuthzPolicy];
+
 export const GatewayRole = {
     /**
      * The peer's gateway calls this one.

@@ -6,6 +6,7 @@ import {
   ConfigurationResource,
   ConnectionResource,
   DataKeys,
+  Finalizers,
   gatewayResourceName,
   GatewayClientResource,
   GatewayServerResource,
@@ -29,14 +30,18 @@ import { makeKeyPair } from "../../../../agent/crypto/index.js";
 import { resourceTypeOf } from "../../../../agent/install/kinds.js";
 import { agentManifests } from "../../../../agent/install/index.js";
 import {
+  addFinalizer,
   delay,
   DeploymentResource,
+  hasFinalizer,
   isConflict,
+  isDeleting,
   isNotFound,
   isRefused,
   isUnreachable,
   NamespaceResource,
   NodeResource,
+  removeFinalizer,
   SecretResource,
   type KubeClient,
   type KubeObject,
@@ -47,6 +52,8 @@ import { agentInputs } from "../../../../provider/resources/agent/schema.js";
 import { snapshots } from "../../../../provider/waits/snapshots.js";
 
 const MANAGER = { fieldManager: "simulated-agent" };
+/** What a Secret is held by that an agent replicates with. */
+const HELD = Finalizers.replicatorOperator;
 /** One that is away refuses at once. */
 const ASK_AGAIN_MS = 200;
 /** What an agent needs to be seen and used; its workloads and webhooks would not run here. */
@@ -130,7 +137,22 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, gatewaysRun: boolea
     new Follower(client, type, { changed, removed });
   return [
     on(SecretResource, ({ metadata, data }) => signNonce(client, metadata, data)),
+    new Follower(client, SecretResource, {
+      changed: async (secret) => {
+        if (isControlPlaneIdentity(secret) && !hasFinalizer(secret, HELD))
+          await addFinalizer(client, SecretResource, secret, HELD);
+      },
+      deleting: async (secret) => {
+        if (hasFinalizer(secret, HELD)) await removeFinalizer(client, SecretResource, secret, HELD);
+      },
+      removed: nothing,
+    }),
     on(TenantResource, async ({ metadata, spec, status: present }) => {
+      if (spec.authzPolicy === "TolerateNoHandshake") {
+        if (!present?.tenantNamespace)
+          await setStatus(client, TenantResource, metadata, { tenantNamespace: metadata.namespace });
+        return;
+      }
       const proxyURL = spec.proxyURL;
       if (present?.authParams && (present.authParams.proxyURL ?? "") === (proxyURL ?? "")) return;
       const authParams = {
@@ -242,6 +264,10 @@ const collect =
 
 const nothing = (): Promise<void> => Promise.resolve();
 
+function isControlPlaneIdentity({ metadata }: KubeObject): boolean {
+  return metadata?.labels?.[Labels.identityType] === "ControlPlane";
+}
+
 function isCopy({ metadata }: ResourceSlice): boolean {
   return metadata.labels?.[Labels.replicated] === "true";
 }
@@ -256,7 +282,12 @@ export function follow<T extends KubeObject>(
   return new Follower(client, type, handlers).run(signal);
 }
 
-type Handlers<T extends KubeObject> = Record<"changed" | "removed", Handler<T>>;
+interface Handlers<T extends KubeObject> {
+  changed: Handler<T>;
+  /** Default: objects that are being deleted are waited for only. */
+  deleting?: Handler<T>;
+  removed: Handler<T>;
+}
 
 /** A kind of objects that is followed. */
 interface Followed {
@@ -303,13 +334,15 @@ class Follower<T extends KubeObject> implements Followed {
     for (const [uid, object] of present) {
       if (this.isSeen(object)) continue;
       this.seen.set(uid, object);
-      await unlessOvertaken(() => this.handlers.changed(object), signal);
+      const { changed, deleting = nothing } = this.handlers;
+      await unlessOvertaken(() => (isDeleting(object) ? deleting : changed)(object), signal);
     }
   }
 
-  /** Objects that are being deleted are waited for only. */
-  private isSeen({ metadata: { uid = "", resourceVersion, deletionTimestamp } = {} }: T): boolean {
-    return deletionTimestamp !== undefined || this.seen.get(uid)?.metadata?.resourceVersion === resourceVersion;
+  private isSeen(object: T): boolean {
+    const { uid = "", resourceVersion } = object.metadata ?? {};
+    if (isDeleting(object) && !this.handlers.deleting) return true;
+    return this.seen.get(uid)?.metadata?.resourceVersion === resourceVersion;
   }
 }
 

@@ -9,6 +9,7 @@ import com.pulumi.core.annotations.ResourceType;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.AuthenticationArgs;
 import com.pulumi.liqo.Utilities;
+import com.pulumi.liqo.enums.AuthzPolicy;
 import com.pulumi.liqo.enums.TenantCondition;
 import com.pulumi.liqo.outputs.Cluster;
 import com.pulumi.liqo.outputs.TenantNamespaces;
@@ -20,7 +21,7 @@ import java.util.Optional;
 import javax.annotation.Nullable;
 
 /**
- * Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer&#39;s certificate. The identity may act in the tenant namespace only.
+ * Gives the consumer an identity on the provider: the provider makes a nonce, the consumer signs it, and the provider signs the consumer&#39;s certificate. The identity may act in the tenant namespace only. Where a provider signs no certificates for clients, as Amazon EKS, its owner hands out a kubeconfig of another kind instead.
  * 
  * Import ID: `&lt;consumer cluster ID&gt;/&lt;provider cluster ID&gt;{@literal @}&lt;consumer context&gt;,&lt;provider context&gt;`.
  * 
@@ -75,6 +76,20 @@ public class Authentication extends com.pulumi.resources.CustomResource {
      */
     public Output<String> apiServer() {
         return this.apiServer;
+    }
+    /**
+     * Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    @Export(name="authzPolicy", refs={AuthzPolicy.class}, tree="[0]")
+    private Output</* @Nullable */ AuthzPolicy> authzPolicy;
+
+    /**
+     * @return Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    public Output<Optional<AuthzPolicy>> authzPolicy() {
+        return Codegen.optional(this.authzPolicy);
     }
     /**
      * The cluster that offloads pods: it is given an identity.
@@ -133,14 +148,14 @@ public class Authentication extends com.pulumi.resources.CustomResource {
         return this.forceUnreachable;
     }
     /**
-     * The Identity in the consumer&#39;s tenant namespace.
+     * The Identity in the consumer&#39;s tenant namespace; empty without a handshake.
      * 
      */
     @Export(name="identityName", refs={String.class}, tree="[0]")
     private Output<String> identityName;
 
     /**
-     * @return The Identity in the consumer&#39;s tenant namespace.
+     * @return The Identity in the consumer&#39;s tenant namespace; empty without a handshake.
      * 
      */
     public Output<String> identityName() {
@@ -159,6 +174,20 @@ public class Authentication extends com.pulumi.resources.CustomResource {
      */
     public Output<Boolean> inBand() {
         return this.inBand;
+    }
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    @Export(name="kubeconfig", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> kubeconfig;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    public Output<Optional<String>> kubeconfig() {
+        return Codegen.optional(this.kubeconfig);
     }
     /**
      * The Secret beside it, with the kubeconfig that the consumer&#39;s agent uses.
@@ -286,6 +315,20 @@ public class Authentication extends com.pulumi.resources.CustomResource {
     public Output<Optional<String>> usedProxyURL() {
         return Codegen.optional(this.usedProxyURL);
     }
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    @Export(name="userName", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> userName;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    public Output<Optional<String>> userName() {
+        return Codegen.optional(this.userName);
+    }
 
     /**
      *
@@ -326,6 +369,9 @@ public class Authentication extends com.pulumi.resources.CustomResource {
     private static com.pulumi.resources.CustomResourceOptions makeResourceOptions(@Nullable com.pulumi.resources.CustomResourceOptions options, @Nullable Output<java.lang.String> id) {
         var defaultOptions = com.pulumi.resources.CustomResourceOptions.builder()
             .version(Utilities.getVersion())
+            .additionalSecretOutputs(List.of(
+                "kubeconfig"
+            ))
             .build();
         return com.pulumi.resources.CustomResourceOptions.merge(defaultOptions, options, id);
     }

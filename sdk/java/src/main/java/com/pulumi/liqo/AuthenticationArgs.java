@@ -6,6 +6,7 @@ package com.pulumi.liqo;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
+import com.pulumi.liqo.enums.AuthzPolicy;
 import com.pulumi.liqo.enums.TenantCondition;
 import com.pulumi.liqo.inputs.ClusterArgs;
 import java.lang.Boolean;
@@ -19,6 +20,21 @@ import javax.annotation.Nullable;
 public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs {
 
     public static final AuthenticationArgs Empty = new AuthenticationArgs();
+
+    /**
+     * Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    @Import(name="authzPolicy")
+    private @Nullable Output<AuthzPolicy> authzPolicy;
+
+    /**
+     * @return Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    public Optional<Output<AuthzPolicy>> authzPolicy() {
+        return Optional.ofNullable(this.authzPolicy);
+    }
 
     /**
      * The cluster that offloads pods: it is given an identity.
@@ -63,6 +79,21 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
      */
     public Optional<Output<Boolean>> inBand() {
         return Optional.ofNullable(this.inBand);
+    }
+
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    @Import(name="kubeconfig")
+    private @Nullable Output<String> kubeconfig;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    public Optional<Output<String>> kubeconfig() {
+        return Optional.ofNullable(this.kubeconfig);
     }
 
     /**
@@ -140,17 +171,35 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
         return Optional.ofNullable(this.tenantCondition);
     }
 
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    @Import(name="userName")
+    private @Nullable Output<String> userName;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    public Optional<Output<String>> userName() {
+        return Optional.ofNullable(this.userName);
+    }
+
     private AuthenticationArgs() {}
 
     private AuthenticationArgs(AuthenticationArgs $) {
+        this.authzPolicy = $.authzPolicy;
         this.consumer = $.consumer;
         this.forceUnreachable = $.forceUnreachable;
         this.inBand = $.inBand;
+        this.kubeconfig = $.kubeconfig;
         this.objectAnnotations = $.objectAnnotations;
         this.objectLabels = $.objectLabels;
         this.provider = $.provider;
         this.proxyURL = $.proxyURL;
         this.tenantCondition = $.tenantCondition;
+        this.userName = $.userName;
     }
 
     public static Builder builder() {
@@ -169,6 +218,27 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
 
         public Builder(AuthenticationArgs defaults) {
             $ = new AuthenticationArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param authzPolicy Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authzPolicy(@Nullable Output<AuthzPolicy> authzPolicy) {
+            $.authzPolicy = authzPolicy;
+            return this;
+        }
+
+        /**
+         * @param authzPolicy Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authzPolicy(AuthzPolicy authzPolicy) {
+            return authzPolicy(Output.of(authzPolicy));
         }
 
         /**
@@ -232,6 +302,27 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
          */
         public Builder inBand(Boolean inBand) {
             return inBand(Output.of(inBand));
+        }
+
+        /**
+         * @param kubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder kubeconfig(@Nullable Output<String> kubeconfig) {
+            $.kubeconfig = kubeconfig;
+            return this;
+        }
+
+        /**
+         * @param kubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder kubeconfig(String kubeconfig) {
+            return kubeconfig(Output.of(kubeconfig));
         }
 
         /**
@@ -337,6 +428,27 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
          */
         public Builder tenantCondition(TenantCondition tenantCondition) {
             return tenantCondition(Output.of(tenantCondition));
+        }
+
+        /**
+         * @param userName With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder userName(@Nullable Output<String> userName) {
+            $.userName = userName;
+            return this;
+        }
+
+        /**
+         * @param userName With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder userName(String userName) {
+            return userName(Output.of(userName));
         }
 
         public AuthenticationArgs build() {

@@ -6,6 +6,7 @@ package com.pulumi.liqo;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
+import com.pulumi.liqo.enums.AuthzPolicy;
 import com.pulumi.liqo.enums.GatewayServerLocation;
 import com.pulumi.liqo.inputs.AdditionalResourceSliceArgs;
 import com.pulumi.liqo.inputs.ClusterArgs;
@@ -54,6 +55,21 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Optional<Output<Boolean>> authenticationDisabled() {
         return Optional.ofNullable(this.authenticationDisabled);
+    }
+
+    /**
+     * Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    @Import(name="authzPolicy")
+    private @Nullable Output<AuthzPolicy> authzPolicy;
+
+    /**
+     * @return Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    public Optional<Output<AuthzPolicy>> authzPolicy() {
+        return Optional.ofNullable(this.authzPolicy);
     }
 
     /**
@@ -189,6 +205,36 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
      */
     public Optional<Output<GatewayServerLocation>> gatewayServerLocation() {
         return Optional.ofNullable(this.gatewayServerLocation);
+    }
+
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    @Import(name="identityKubeconfig")
+    private @Nullable Output<String> identityKubeconfig;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    public Optional<Output<String>> identityKubeconfig() {
+        return Optional.ofNullable(this.identityKubeconfig);
+    }
+
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    @Import(name="identityUserName")
+    private @Nullable Output<String> identityUserName;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    public Optional<Output<String>> identityUserName() {
+        return Optional.ofNullable(this.identityUserName);
     }
 
     /**
@@ -406,6 +452,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     private PeeringArgs(PeeringArgs $) {
         this.additionalResourceSlices = $.additionalResourceSlices;
         this.authenticationDisabled = $.authenticationDisabled;
+        this.authzPolicy = $.authzPolicy;
         this.bidirectional = $.bidirectional;
         this.consumer = $.consumer;
         this.cpu = $.cpu;
@@ -415,6 +462,8 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         this.gatewayClient = $.gatewayClient;
         this.gatewayServer = $.gatewayServer;
         this.gatewayServerLocation = $.gatewayServerLocation;
+        this.identityKubeconfig = $.identityKubeconfig;
+        this.identityUserName = $.identityUserName;
         this.inBand = $.inBand;
         this.keyRotationTrigger = $.keyRotationTrigger;
         this.memory = $.memory;
@@ -499,6 +548,27 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder authenticationDisabled(Boolean authenticationDisabled) {
             return authenticationDisabled(Output.of(authenticationDisabled));
+        }
+
+        /**
+         * @param authzPolicy Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authzPolicy(@Nullable Output<AuthzPolicy> authzPolicy) {
+            $.authzPolicy = authzPolicy;
+            return this;
+        }
+
+        /**
+         * @param authzPolicy Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authzPolicy(AuthzPolicy authzPolicy) {
+            return authzPolicy(Output.of(authzPolicy));
         }
 
         /**
@@ -688,6 +758,48 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder gatewayServerLocation(GatewayServerLocation gatewayServerLocation) {
             return gatewayServerLocation(Output.of(gatewayServerLocation));
+        }
+
+        /**
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityKubeconfig(@Nullable Output<String> identityKubeconfig) {
+            $.identityKubeconfig = identityKubeconfig;
+            return this;
+        }
+
+        /**
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityKubeconfig(String identityKubeconfig) {
+            return identityKubeconfig(Output.of(identityKubeconfig));
+        }
+
+        /**
+         * @param identityUserName With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityUserName(@Nullable Output<String> identityUserName) {
+            $.identityUserName = identityUserName;
+            return this;
+        }
+
+        /**
+         * @param identityUserName With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityUserName(String identityUserName) {
+            return identityUserName(Output.of(identityUserName));
         }
 
         /**

@@ -5,6 +5,7 @@ package com.pulumi.liqo.inputs;
 
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
+import com.pulumi.liqo.enums.AuthzPolicy;
 import java.lang.Boolean;
 import java.lang.String;
 import java.util.Map;
@@ -16,6 +17,21 @@ import javax.annotation.Nullable;
 public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArgs {
 
     public static final ReverseDirectionArgs Empty = new ReverseDirectionArgs();
+
+    /**
+     * Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    @Import(name="authzPolicy")
+    private @Nullable Output<AuthzPolicy> authzPolicy;
+
+    /**
+     * @return Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+     * 
+     */
+    public Optional<Output<AuthzPolicy>> authzPolicy() {
+        return Optional.ofNullable(this.authzPolicy);
+    }
 
     /**
      * How much CPU to ask for, as a Kubernetes quantity.
@@ -60,6 +76,36 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
      */
     public Optional<Output<Boolean>> createVirtualNode() {
         return Optional.ofNullable(this.createVirtualNode);
+    }
+
+    /**
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    @Import(name="identityKubeconfig")
+    private @Nullable Output<String> identityKubeconfig;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * 
+     */
+    public Optional<Output<String>> identityKubeconfig() {
+        return Optional.ofNullable(this.identityKubeconfig);
+    }
+
+    /**
+     * With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    @Import(name="identityUserName")
+    private @Nullable Output<String> identityUserName;
+
+    /**
+     * @return With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+     * 
+     */
+    public Optional<Output<String>> identityUserName() {
+        return Optional.ofNullable(this.identityUserName);
     }
 
     /**
@@ -140,9 +186,12 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
     private ReverseDirectionArgs() {}
 
     private ReverseDirectionArgs(ReverseDirectionArgs $) {
+        this.authzPolicy = $.authzPolicy;
         this.cpu = $.cpu;
         this.createResourceSlice = $.createResourceSlice;
         this.createVirtualNode = $.createVirtualNode;
+        this.identityKubeconfig = $.identityKubeconfig;
+        this.identityUserName = $.identityUserName;
         this.memory = $.memory;
         this.pods = $.pods;
         this.resourceSliceClass = $.resourceSliceClass;
@@ -166,6 +215,27 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
 
         public Builder(ReverseDirectionArgs defaults) {
             $ = new ReverseDirectionArgs(Objects.requireNonNull(defaults));
+        }
+
+        /**
+         * @param authzPolicy Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authzPolicy(@Nullable Output<AuthzPolicy> authzPolicy) {
+            $.authzPolicy = authzPolicy;
+            return this;
+        }
+
+        /**
+         * @param authzPolicy Where the consumer&#39;s identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder authzPolicy(AuthzPolicy authzPolicy) {
+            return authzPolicy(Output.of(authzPolicy));
         }
 
         /**
@@ -229,6 +299,48 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
          */
         public Builder createVirtualNode(Boolean createVirtualNode) {
             return createVirtualNode(Output.of(createVirtualNode));
+        }
+
+        /**
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityKubeconfig(@Nullable Output<String> identityKubeconfig) {
+            $.identityKubeconfig = identityKubeconfig;
+            return this;
+        }
+
+        /**
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityKubeconfig(String identityKubeconfig) {
+            return identityKubeconfig(Output.of(identityKubeconfig));
+        }
+
+        /**
+         * @param identityUserName With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityUserName(@Nullable Output<String> identityUserName) {
+            $.identityUserName = identityUserName;
+            return this;
+        }
+
+        /**
+         * @param identityUserName With authzPolicy TolerateNoHandshake: what the provider&#39;s API server calls the kubeconfig&#39;s user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder identityUserName(String identityUserName) {
+            return identityUserName(Output.of(identityUserName));
         }
 
         /**
