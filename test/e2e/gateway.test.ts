@@ -33,6 +33,7 @@ import { downClusters, loadImage } from "../clusters/index.js";
 import { allRun } from "../support/agent.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
+import { activeGateway, drainGatewayNode } from "../support/gateway-pods.js";
 import { REPOSITORY, type LabCluster } from "../support/lab.js";
 import { PulumiStack } from "../support/pulumi.js";
 import { expectTraffic, runServers } from "../support/traffic.js";
@@ -134,7 +135,7 @@ describe("the gateways of a link", function () {
     const transfer = await slowDownload("big");
     await transfer.begun;
     for (const [side, lab] of Object.entries({ client: consumer, server: provider })) {
-      process.kill(processOf(await activePod(lab)), "SIGKILL");
+      process.kill(processOf(await activeGateway(lab)), "SIGKILL");
       const milliseconds = await untilTraffic();
       console.log(
         `      ${side} killed: with a standby, traffic flows again after ${milliseconds} ms (goal: ${GOALS_MS.withStandby})`,
@@ -144,12 +145,9 @@ describe("the gateways of a link", function () {
   });
 
   it("move when their node is drained", async () => {
-    const node = (await activePod(consumer)).spec?.nodeName ?? "";
-    const selector = `${Labels.networkingComponent}=gateway`;
-    const options = ["--ignore-daemonsets", "--force", "--pod-selector", selector, "--timeout=60s"];
-    await consumer.kubectl(["drain", node, ...options], { timeoutMs: 70_000 });
+    const node = await drainGatewayNode(consumer);
     console.log(`      node drained: traffic flows again after ${await untilTraffic()} ms`);
-    expect((await activePod(consumer)).spec?.nodeName).to.not.equal(node);
+    expect((await activeGateway(consumer)).spec?.nodeName).to.not.equal(node);
     await consumer.kubectl(["uncordon", node]);
   });
 
@@ -252,7 +250,7 @@ describe("the gateways of a link", function () {
     await stack.up();
     await untilTraffic();
     expect((await theServer(provider)).metadata.uid).to.equal(before.metadata.uid);
-    const { spec } = await activePod(provider);
+    const { spec } = await activeGateway(provider);
     expect(spec?.containers[0]?.args).to.include(`--listen-port=${SERVER_PORT}`);
     const { status } = await connection(consumer, ({ status }) => status?.value === "Connected");
     expect(status?.endpoint).to.match(new RegExp(`:${NODE_PORT + 1}$`));
@@ -260,9 +258,9 @@ describe("the gateways of a link", function () {
 
   it("are rolled out with both agents' upgrade under load without losing a connection", async () => {
     await Promise.all([consumer, provider].map((lab) => replicasReady(lab, 2)));
-    const before = await Promise.all([consumer, provider].map(activePod));
+    const before = await Promise.all([consumer, provider].map(activeGateway));
     await upgrade(images.next);
-    const after = await Promise.all([consumer, provider].map(activePod));
+    const after = await Promise.all([consumer, provider].map(activeGateway));
     after.forEach(({ metadata }, side) => expect(metadata?.uid).to.not.equal(before[side]?.metadata?.uid));
   });
 
@@ -290,7 +288,7 @@ describe("the gateways of a link", function () {
     if (consumer.cluster.backend !== "local") this.skip();
     await Promise.all([consumer, provider].map((lab) => replicasReady(lab, 1)));
     for (const lab of [consumer, provider]) {
-      process.kill(processOf(await activePod(lab)), "SIGKILL");
+      process.kill(processOf(await activeGateway(lab)), "SIGKILL");
       const milliseconds = await untilTraffic();
       console.log(
         `      without a standby, traffic flows again after ${milliseconds} ms (goal: ${GOALS_MS.withoutStandby})`,
@@ -532,14 +530,6 @@ async function theServer({ client }: LabCluster): Promise<GatewayServer> {
   const { items } = await client.list(GatewayServerResource);
   expect(items).to.have.length(1);
   return items[0]!;
-}
-
-function activePod(lab: LabCluster): Promise<Pod> {
-  const options = { labelSelector: `${Labels.gatewayActive}=true`, timeoutMs: 30_000, what: "one active gateway" };
-  return waitFor(lab.client, PodResource, options, (pods) => {
-    const active = pods.filter(({ metadata }) => !metadata?.deletionTimestamp);
-    return active.length === 1 ? active[0] : undefined;
-  });
 }
 
 /** The gateway has so many pods, all of the newest template and ready. */

@@ -26,6 +26,7 @@ import { until } from "../clusters/support/wait.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { exec } from "../support/exec.js";
 import { GatewayNetwork } from "../support/gateway-network.js";
+import { activeGateway, drainGatewayNode } from "../support/gateway-pods.js";
 import type { Lab, LabCluster } from "../support/lab.js";
 import { compareListings } from "../support/listing.js";
 import { nodeState } from "../support/node-state.js";
@@ -236,6 +237,20 @@ describe("topologies, CNIs and Service implementations", function () {
         return true;
       });
       for (const name of ["masked", "plain"]) await wide.client.delete(IPResource, { name, namespace: "default" });
+    });
+
+    it("recovers by itself when the node of its server is drained, and that of its client", async () => {
+      for (const [side, home] of Object.entries({ server: wide, client: hub })) {
+        const node = await drainGatewayNode(home);
+        const started = Date.now();
+        await until(`traffic after the ${side}'s node was drained`, 60_000, async () => {
+          await expectTraffic(hub, wide);
+          return true;
+        });
+        console.log(`      ${side}'s node drained: traffic of every kind again after ${Date.now() - started} ms`);
+        expect((await activeGateway(home)).spec?.nodeName).to.not.equal(node);
+        await home.kubectl(["uncordon", node]);
+      }
     });
 
     it("leaves the nodes as they were, rule by rule", async () => {
