@@ -12,12 +12,13 @@ import {
   normalizeCidrs,
 } from "../../agent/api/index.js";
 import { buildAgentImage } from "../../agent/image/build.js";
-import { ServiceResource, EndpointSliceResource } from "../../agent/runtime/index.js";
+import { ServiceResource } from "../../agent/runtime/index.js";
 import { downClusters, loadImage, upClusters } from "../clusters/index.js";
 import { until } from "../clusters/support/wait.js";
 import { installAgent } from "../support/agent.js";
 import { openCluster, type LabCluster } from "../support/lab.js";
 import { TCP_PORT, UDP_PORT, answered, inPod, nodesOf, probeAll } from "../support/probe.js";
+import { exposeRemote } from "../support/remote-service.js";
 import { expectTraffic, podTargets, runServers } from "../support/traffic.js";
 import { waitFor } from "../support/wait.js";
 
@@ -114,21 +115,25 @@ describe("network between two clusters from plain manifests", function () {
     const [target] = await podTargets(a, podsB, b);
     const remote = { ...target!, name: "remote" };
     expect(await probeAll(nodesOf(a), [remote])).to.deep.equal([]);
-    await exposeRemote(remote.host);
+    const ports = [
+      { name: "tcp", protocol: "TCP", port: TCP_PORT, nodePort: SERVICE_PORTS.tcp },
+      { name: "udp", protocol: "UDP", port: UDP_PORT, nodePort: SERVICE_PORTS.udp },
+    ];
+    await exposeRemote(a, { name: "remote", namespace: "default" }, { type: "NodePort", ports }, remote.host);
     const service = await a.client.get(ServiceResource, { name: "remote", namespace: "default" });
     await answered(
       "nodes to lead to the Service",
       podsA.map((pod) => inPod(a, pod)),
       [{ ...remote, host: service?.spec?.clusterIP ?? "" }],
     );
-    const ports = a.cluster.nodes.map(({ name, address }) => ({
+    const atNodes = a.cluster.nodes.map(({ name, address }) => ({
       ...remote,
       name,
       host: address,
       tcpPort: SERVICE_PORTS.tcp,
       udpPort: SERVICE_PORTS.udp,
     }));
-    await answered("nodes' ports to lead to the Service", nodesOf(b), ports);
+    await answered("nodes' ports to lead to the Service", nodesOf(b), atNodes);
   });
 
   it("comes back by itself when gateways are killed", async () => {
@@ -184,27 +189,6 @@ describe("network between two clusters from plain manifests", function () {
     const script = `await fetch("http://${host}:${TCP_PORT}", { signal: AbortSignal.timeout(1000) })`;
     const program = ["node", "--input-type=module", "-e", script];
     return a.kubectl(["exec", "-n", "default", metadata?.name ?? "", "--", ...program]);
-  }
-
-  /** A Service of A whose only endpoint is a pod of B, also on ports of the nodes. */
-  async function exposeRemote(address: string): Promise<void> {
-    const metadata = { name: "remote", namespace: "default" };
-    const options = { fieldManager: "test" };
-    const ports = [
-      { name: "tcp", protocol: "TCP", port: TCP_PORT, nodePort: SERVICE_PORTS.tcp },
-      { name: "udp", protocol: "UDP", port: UDP_PORT, nodePort: SERVICE_PORTS.udp },
-    ];
-    await a.client.apply(ServiceResource, { metadata, spec: { type: "NodePort", ports } }, options);
-    await a.client.apply(
-      EndpointSliceResource,
-      {
-        metadata: { ...metadata, labels: { "kubernetes.io/service-name": "remote" } },
-        addressType: "IPv4",
-        endpoints: [{ addresses: [address], conditions: { ready: true } }],
-        ports: ports.map(({ name, protocol, port }) => ({ name, protocol, port })),
-      },
-      options,
-    );
   }
 });
 

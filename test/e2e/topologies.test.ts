@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
-import type { Pod, Service } from "kubernetes-types/core/v1";
+import type { Pod, Service, ServiceSpec } from "kubernetes-types/core/v1";
 import {
   ConnectionResource,
   GatewayClientResource,
@@ -34,6 +34,7 @@ import { OutsideHost } from "../support/outside-host.js";
 import { TCP_PORT, UDP_PORT, answered, inPod, nodesOf, probeAll, serverContainer } from "../support/probe.js";
 import { access, writeProgram, type ProgramResource } from "../support/program.js";
 import type { PulumiStack } from "../support/pulumi.js";
+import { exposeRemote } from "../support/remote-service.js";
 import { configurationOf, expectTraffic, podTargets, runServers } from "../support/traffic.js";
 import { waitFor } from "../support/wait.js";
 import { isReady, waitForPods } from "../support/workload.js";
@@ -59,7 +60,7 @@ const WIDE: ClusterSpec = {
 const LEAF_A: ClusterSpec = {
   ...WIDE,
   name: "topo-a",
-  nodes: 1,
+  nodes: 2,
   serviceCIDR: "10.112.0.0/16",
   cni: "bridge",
   kubeProxy: "none",
@@ -68,6 +69,7 @@ const LEAF_A: ClusterSpec = {
 const LEAF_B: ClusterSpec = {
   ...LEAF_A,
   name: "topo-b",
+  nodes: 1,
   podCIDR: "10.220.0.0/16",
   serviceCIDR: "10.113.0.0/16",
   kubeProxy: "nftables",
@@ -97,6 +99,24 @@ describe("topologies, CNIs and Service implementations", function () {
     if (!KEEP) await downClusters([HUB, WIDE, LEAF_A, LEAF_B].map(({ name }) => name));
     rmSync(folder, { recursive: true, force: true });
   });
+
+  /** Whoever asks from outside at any node, by its port or by the address that its load balancer is lent, is led to the Service's pods. */
+  async function expectEntry(home: LabCluster, service: { name: string; namespace: string }, lent: string) {
+    const status = { loadBalancer: { ingress: [{ ip: lent }] } };
+    await home.client.mergePatch(ServiceResource, service, { status }, { subresource: "status" });
+    outside ??= await OutsideHost.create("plq-topo-out", home.cluster.bridge ?? "", [
+      beside(home, 250),
+      beside(home, 251),
+    ]);
+    for (const node of home.cluster.nodes) {
+      await outside.run("ip", ["route", "replace", lent, "via", node.address]);
+      const targets = [
+        { name: `${node.name} node port`, host: node.address, tcpPort: NODE_PORTS.tcp, udpPort: NODE_PORTS.udp },
+        { name: `${node.name} load balancer`, host: lent },
+      ];
+      await answered(`${node.name} to lead to the Service`, [{ netns: outside.netns }], targets);
+    }
+  }
 
   describe("two nodes with an overlay and kube-proxy in iptables mode; three nodes that masquerade", () => {
     let lab: Lab, hub: LabCluster, wide: LabCluster;
@@ -184,23 +204,9 @@ describe("topologies, CNIs and Service implementations", function () {
         [0, hub, "forth"],
         [1, wide, "back"],
       ] as const) {
-        const lent = beside(home, 240 + index);
         const metadata = { name: "outer", namespace };
-        await home.client.apply(ServiceResource, { metadata, spec: outerService() }, MANAGER);
-        const status = { loadBalancer: { ingress: [{ ip: lent }] } };
-        await home.client.mergePatch(ServiceResource, metadata, { status }, { subresource: "status" });
-        outside ??= await OutsideHost.create("plq-topo-out", home.cluster.bridge ?? "", [
-          beside(home, 250),
-          beside(home, 251),
-        ]);
-        for (const node of home.cluster.nodes) {
-          await outside.run("ip", ["route", "replace", lent, "via", node.address]);
-          const targets = [
-            { name: `${node.name} node port`, host: node.address, tcpPort: NODE_PORTS.tcp, udpPort: NODE_PORTS.udp },
-            { name: `${node.name} load balancer`, host: lent },
-          ];
-          await answered(`${node.name} to lead to the Service`, [{ netns: outside.netns }], targets);
-        }
+        await home.client.apply(ServiceResource, { metadata, spec: outerService({ app: "away" }) }, MANAGER);
+        await expectEntry(home, metadata, beside(home, 240 + index));
       }
     });
 
@@ -336,6 +342,15 @@ describe("topologies, CNIs and Service implementations", function () {
       }
     });
 
+    it("takes NodePort and load balancer traffic at any node to remote pods where there is no kube-proxy", async () => {
+      const [remote] = await podTargets(a, atHub, hub);
+      const metadata = { name: "outer", namespace: "default" };
+      await exposeRemote(a, metadata, outerService(), remote?.host ?? "");
+      await expectEntry(a, metadata, beside(a, 242));
+      await a.client.delete(ServiceResource, metadata);
+      await a.client.delete(EndpointSliceResource, metadata);
+    });
+
     it("carries traffic from leaf to leaf through the hub, by Services and by name", async () => {
       const common = { namespace: "leaves" };
       await Promise.all([
@@ -414,7 +429,9 @@ describe("topologies, CNIs and Service implementations", function () {
       expect(services.map(({ spec }) => [spec?.type, spec?.loadBalancerClass])).to.deep.equal([
         ["NodePort", undefined],
       ]);
-      await expectFirstLeafAt(a.cluster.nodes[0]?.address ?? "");
+      // The node of the server's pod comes first of those that answer.
+      const { nodeName } = (await activeGateway(a)).spec ?? {};
+      await expectFirstLeafAt(a.cluster.nodes.find(({ name }) => name === nodeName)?.address ?? "");
     });
 
     /** The hub's gateway calls the first leaf's server there, and the hub's pods and the leaf's reach each other. */
@@ -517,10 +534,10 @@ async function serve(
   await client.apply(DeploymentResource, deployment, MANAGER);
 }
 
-function outerService(): Service["spec"] {
+function outerService(selector?: Record<string, string>): ServiceSpec {
   return {
     type: "LoadBalancer",
-    selector: { app: "away" },
+    ...(selector ? { selector } : {}),
     ports: [
       { name: "tcp", port: TCP_PORT, nodePort: NODE_PORTS.tcp },
       { name: "udp", port: UDP_PORT, nodePort: NODE_PORTS.udp, protocol: "UDP" },
