@@ -10,7 +10,13 @@ import type { Progress } from "./progress.js";
 import { snapshots } from "./snapshots.js";
 
 /** What an observer makes of the objects as they are now. */
-export type Verdict<R> = { done: R } | { waiting: string } | { failed: string };
+export type Verdict<R> = { done: R } | Waiting | { failed: string };
+
+export interface Waiting {
+  waiting: string;
+  /** Milliseconds for which this is waited for and no longer, as little speaks for it ever to change. Default: as long as the call has time. */
+  forMs?: number;
+}
 
 export interface WaitRequest<T extends KubeObject, R> {
   client: KubeClient;
@@ -47,6 +53,7 @@ export async function waitFor<T extends KubeObject, R>(progress: Progress, reque
   const patience = Math.max(0, left - Math.min(EXPLAIN_MS, left / 2));
   const ended = new AbortController();
   const timer = setTimeout(() => ended.abort(), Math.min(patience, 2 ** 31 - 1));
+  let hopeless: NodeJS.Timeout | undefined;
   const ticker = liveLine(progress, request.what);
   try {
     const { client, type, namespace, labelSelector, name, written } = request;
@@ -56,11 +63,17 @@ export async function waitFor<T extends KubeObject, R>(progress: Progress, reque
       if ("done" in verdict) return verdict.done;
       if ("failed" in verdict) throw new Refused(`cluster ${client.cluster}, ${request.what}: ${verdict.failed}`);
       ticker.reason = verdict.waiting;
+      if (verdict.forMs !== undefined) hopeless ??= setTimeout(() => ended.abort(), verdict.forMs);
+      else {
+        clearTimeout(hopeless);
+        hopeless = undefined;
+      }
     }
   } catch (error) {
     if (error instanceof Refused || (!progress.signal.aborted && !ended.signal.aborted)) throw error;
   } finally {
     clearTimeout(timer);
+    clearTimeout(hopeless);
     clearInterval(ticker.timer);
   }
   if (!ended.signal.aborted) throw new Cancelled(request.what);

@@ -26,6 +26,7 @@ import {
   DeploymentResource,
   PodResource,
   SecretResource,
+  findCondition,
   type KubeObject,
   type ResourceType,
 } from "../../agent/runtime/index.js";
@@ -179,6 +180,24 @@ describe("the gateways of a link", function () {
     expect(await stack.exportState()).to.contain("provider: the public key is not that of the other gateway");
     await stack.up();
     expect(await publicKeyAt(provider)).to.equal(right);
+    await untilTraffic();
+  });
+
+  it("go on with the keys that they have while those of a Secret are wrong; status and Pulumi's error name that, and the trigger makes new ones", async () => {
+    const known = await publicKeyAt(consumer);
+    await setSecret(provider, { ...newKeyPair(), publicKey: newKeyPair().publicKey });
+    const cause = /data\.publicKey does not belong to data\.privateKey; the one that does is \S{44}/;
+    const options = { timeoutMs: REPORT_MS, what: "the server's word on its keys" };
+    await waitFor(provider.client, GatewayServerResource, options, ([server]) =>
+      cause.test(findCondition(server?.status?.conditions, "Accepted")?.message ?? ""),
+    );
+    await stack.refresh();
+    await failingUp(new RegExp(`has wrong keys: ${cause.source}`));
+    // Nobody has been given what does not work.
+    expect(await publicKeyAt(consumer)).to.equal(known);
+    expect(await ask(5)).to.equal("served by web");
+    await stack.setConfig("keys", "after the wrong ones");
+    await stack.up();
     await untilTraffic();
   });
 

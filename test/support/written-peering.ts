@@ -15,8 +15,10 @@ export const WRITTEN = {
     id: EXAMPLE.consumer,
     podCIDR: "10.42.0.0/16",
     externalCIDR: "10.70.0.0/16",
-    // Not a pair: the example's private key is nobody's to tell.
-    keys: { privateKey: "qDLF4dIYmFhwpN2LkbR1pUDSgWaQ5HPJN2kv0a3UfFM=", publicKey: EXAMPLE.consumerPublicKey },
+    keys: {
+      privateKey: "eKRNtOetEMoFg5lteV5rfDrNfjT4/TS8w9viRRXKaEo=",
+      publicKey: "81OcI1Rg7WRS8hiPXCHQHYHHmEdW7/h4haIXKQ+Zrx0=",
+    },
     address: "172.18.0.4",
   },
   provider: {

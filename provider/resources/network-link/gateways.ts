@@ -10,7 +10,7 @@ import {
   type GatewayClient,
   type GatewayServer,
 } from "../../../agent/api/index.js";
-import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
+import { keySecretProblem, newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import { ACCEPTED } from "../../../agent/controller/network/gateways/refusal.js";
 import {
   DeploymentResource,
@@ -22,7 +22,7 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { applyExactly } from "../../kube/apply-exactly.js";
-import { ifVisible, waitFor, type Progress, type Verdict } from "../../waits/index.js";
+import { ifVisible, waitFor, type Progress, type Verdict, type Waiting } from "../../waits/index.js";
 import { MANAGER } from "../tenant-namespace/index.js";
 import type { LinkEnd } from "./ends.js";
 import { explainGateway } from "./explain.js";
@@ -53,6 +53,9 @@ const TEMPLATES: Record<GatewayKind, ResourceType> = {
   server: WgGatewayServerTemplateResource,
   client: WgGatewayClientTemplateResource,
 };
+
+/** The agent tries again by itself, and what others are just making is there within this time: after it, what it refuses wants a person. */
+const REFUSED_MS = 15_000;
 
 const RESOURCES = { server: GatewayServerResource, client: GatewayClientResource };
 
@@ -135,7 +138,13 @@ export function judgeAccepted(gateway: Gateway | undefined, generation: number):
   const verdict = findCondition(gateway.status?.conditions, ACCEPTED);
   if (!verdict) return { done: undefined };
   if ((verdict.observedGeneration ?? generation) < generation) return { waiting: "the agent has not taken it up yet" };
-  return verdict.status === "False" ? { waiting: verdict.message ?? "it is refused" } : { done: undefined };
+  return refusalOf(gateway) ?? { done: undefined };
+}
+
+/** What the agent says against a gateway, if anything. */
+function refusalOf({ status }: Gateway): Waiting | undefined {
+  const verdict = findCondition(status?.conditions, ACCEPTED);
+  return verdict?.status === "False" ? { waiting: verdict.message ?? "it is refused", forMs: REFUSED_MS } : undefined;
 }
 
 export function judgeDeployment(deployment: Deployment | undefined): Verdict<void> {
@@ -186,7 +195,11 @@ export function judgeEndpoint(server: GatewayServer | undefined): Verdict<Endpoi
   return { waiting: "it has no address yet" };
 }
 
-/** Waits for a gateway's key pair and gives the public part, as base64. */
+/**
+ * Waits for a gateway's key pair and gives the public part, as base64.
+ *
+ * @throws Error when the Secret has no pair of keys: the other end's tunnel would break by what is in it
+ */
 export async function waitForPublicKey(
   progress: Progress,
   end: LinkEnd,
@@ -195,6 +208,11 @@ export async function waitForPublicKey(
 ): Promise<string> {
   const reference = await waitForKeys(progress, end, kind, gateway);
   const secret = await ifVisible(end.client.get(SecretResource, reference, progress.signal));
+  const problem = secret && keySecretProblem(secret, end.remoteId);
+  if (problem) {
+    const what = `Secret ${reference.namespace}/${reference.name} of the gateway ${kind} has wrong keys: ${problem}`;
+    throw new Error(`cluster ${end.client.cluster}: ${what}; put it right, or change keyRotationTrigger for new ones`);
+  }
   const publicKey = secret?.data?.[DataKeys.publicKey] ?? reference.publicKey;
   if (publicKey) return publicKey;
   throw new Error(

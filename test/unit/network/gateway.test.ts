@@ -9,7 +9,8 @@ import { HeartbeatServer } from "../../../agent/gateway/leadership/heartbeat-ser
 import { isVacant, nextLookMs } from "../../../agent/gateway/leadership/leadership.js";
 import { leaseName } from "../../../agent/gateway/leadership/lease-name.js";
 import { PathProbeResponder, probePath } from "../../../agent/gateway/path-probe.js";
-import { keySecretProblem, newKeyPair, publicKeyOf } from "../../../agent/controller/network/gateways/key-secret.js";
+import { keySecretProblem, newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
+import { wireguardPublicKey } from "../../../agent/crypto/wireguard-keys.js";
 import { gatewayTemplateManifests } from "../../../agent/install/network-templates.js";
 import { freePorts } from "../../integration/support/programs.js";
 
@@ -158,7 +159,7 @@ describe("a gateway's own keys", () => {
   const pair = newKeyPair();
 
   it("belong together", () => {
-    expect(publicKeyOf(pair.privateKey)).to.equal(pair.publicKey);
+    expect(wireguardPublicKey(pair.privateKey)).to.equal(pair.publicKey);
     const other = { ...pair, publicKey: newKeyPair().publicKey };
     expect(keySecretProblem({ data: pair }, "b")).to.equal(undefined);
     expect(keySecretProblem({ data: other }, "b"))
@@ -170,6 +171,14 @@ describe("a gateway's own keys", () => {
     expect(await privateKeyOf({ data: pair }, "/nowhere")).to.equal(pair.privateKey);
     const short = { metadata: { name: "k" }, data: { privateKey: "AAAA" } };
     const error = await privateKeyOf(short, "/nowhere").catch((reason: unknown) => reason);
-    expect(String(error)).to.contain("Secret k: must be 32 bytes, has 3");
+    expect(String(error)).to.contain("Secret k: data.privateKey must be 32 bytes, has 3");
+  });
+
+  it("of two pairs are not mixed: what runs keeps its own", async () => {
+    const mixed = { metadata: { name: "k" }, data: { ...pair, publicKey: newKeyPair().publicKey } };
+    const error = await privateKeyOf(mixed, "/nowhere").catch((reason: unknown) => reason);
+    expect(String(error))
+      .to.contain(`Secret k: data.publicKey does not belong to data.privateKey; the one that does is ${pair.publicKey}`)
+      .and.not.contain(pair.privateKey);
   });
 });

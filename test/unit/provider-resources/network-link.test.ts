@@ -201,7 +201,7 @@ describe("NetworkLink", () => {
         },
       });
     expect(judgeAccepted(gateway(1, "True"), 2)).to.have.property("waiting");
-    expect(judgeAccepted(gateway(2, "False"), 2)).to.deep.equal({ waiting: "spec.x: is wrong" });
+    expect(judgeAccepted(gateway(2, "False"), 2)).to.deep.equal({ waiting: "spec.x: is wrong", forMs: 15_000 });
     expect(judgeAccepted(gateway(2, "True"), 2)).to.have.property("done");
     expect(judgeAccepted(GatewayServerResource.build({ metadata: { name: "b" }, spec: {} }), 2)).to.have.property(
       "done",

@@ -107,6 +107,29 @@ describe("waiting", () => {
     expect(String(error)).to.match(/cluster test: waited 1 s in vain for the value: it is a; the moon/);
   });
 
+  it("goes on for no longer than a verdict gives itself, unless another one follows", async () => {
+    const hopeless =
+      (wanted: string) =>
+      ([found]: ConfigMap[]): Verdict<string> => {
+        const current = found?.data?.["value"];
+        if (current === wanted) return { done: wanted };
+        return { waiting: `it is ${current}`, ...(current === "hopeless" ? { forMs: 50 } : {}) };
+      };
+    const waiting = waitFor(progress(60_000), {
+      ...request(clusterOf(["a", "hopeless"]), "b"),
+      judge: hopeless("b"),
+      explain: () => Promise.resolve("the moon"),
+    });
+    const error = await waiting.catch((e: unknown) => e);
+    expect(error).to.be.instanceOf(WaitTimeout);
+    expect(String(error)).to.contain("in vain for the value: it is hopeless; the moon");
+    const mended = { ...request(clusterOf(["hopeless", "a"]), "b"), judge: hopeless("b") };
+    const last = await waitFor(progress(500), mended).catch((e: unknown) => e);
+    expect(String(last)).to.contain("in vain for the value: it is a");
+    const found = { ...request(clusterOf(["hopeless", "b"]), "b"), judge: hopeless("b") };
+    expect(await waitFor(progress(), found)).to.equal("b");
+  });
+
   it("ends at once when refused, or cancelled", async () => {
     const refused = await waitFor(progress(), request(clusterOf(["a", "bad"]), "b")).catch((e: unknown) => e);
     expect(refused).to.be.instanceOf(Refused);

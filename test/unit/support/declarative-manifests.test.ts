@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { definedResources, tenantNamespaceName } from "../../../agent/api/index.js";
-import { publicKeyOf } from "../../../agent/controller/network/gateways/key-secret.js";
+import { wireguardPublicKey } from "../../../agent/crypto/wireguard-keys.js";
 import { REPOSITORY } from "../../languages/toolchain.js";
 import {
   EXAMPLE,
@@ -119,7 +119,7 @@ describe("the manifests of Liqo's document on declarative peering", () => {
   it("give the provider of the examples a pair of keys", () => {
     const { data } = read("key-secret-example", {});
     expect(data).to.deep.equal(EXAMPLE.providerKeys);
-    expect(publicKeyOf(EXAMPLE.providerKeys.privateKey)).to.equal(EXAMPLE.providerKeys.publicKey);
+    expect(wireguardPublicKey(EXAMPLE.providerKeys.privateKey)).to.equal(EXAMPLE.providerKeys.publicKey);
   });
 
   it("take a range as plain text or as a list in its place", () => {

@@ -1,6 +1,7 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync } from "node:crypto";
 import type { Secret } from "kubernetes-types/core/v1";
-import { DataKeys, Labels, WIREGUARD_KEY_LENGTH, gatewayResourceName } from "../../../api/index.js";
+import { Labels, gatewayResourceName } from "../../../api/index.js";
+import { keyPairProblem } from "../../../crypto/wireguard-keys.js";
 
 /** Selects key Secrets (network specification, §5.5). */
 export const KEY_SECRET_SELECTOR = `${Labels.gatewayResource}=true`;
@@ -28,34 +29,12 @@ export function keySecretName(
 
 /** Why a Secret cannot serve as a gateway's keys; undefined when it can. */
 export function keySecretProblem(secret: Secret, remoteClusterID: string): string | undefined {
-  for (const field of [DataKeys.privateKey, DataKeys.publicKey]) {
-    const bytes = Buffer.from(secret.data?.[field] ?? "", "base64");
-    if (bytes.length === WIREGUARD_KEY_LENGTH) continue;
-    const hint = isEncodedKey(bytes.toString("latin1")) ? ": it is base64 encoded twice" : "";
-    return `data.${field} must be ${WIREGUARD_KEY_LENGTH} bytes, has ${bytes.length}${hint}`;
-  }
-  const publicKey = publicKeyOf(secret.data?.[DataKeys.privateKey] ?? "");
-  if (publicKey !== Buffer.from(secret.data?.[DataKeys.publicKey] ?? "", "base64").toString("base64"))
-    return `data.${DataKeys.publicKey} does not belong to data.${DataKeys.privateKey}; the one that does is ${publicKey}`;
+  const problem = keyPairProblem(secret.data);
+  if (problem) return problem;
   const owner = secret.metadata?.labels?.[Labels.remoteClusterID];
   if (owner !== undefined && owner !== remoteClusterID)
     return `its label says cluster ${owner}, not ${remoteClusterID}`;
   return undefined;
-}
-
-/** What comes before the 32 bytes of an X25519 private key in its PKCS #8 form. */
-const PKCS8_PREFIX = Buffer.from("302e020100300506032b656e04220420", "hex");
-
-/** The public key of a private one, both base64 of 32 bytes. */
-export function publicKeyOf(privateKey: string): string {
-  const key = Buffer.concat([PKCS8_PREFIX, Buffer.from(privateKey, "base64")]);
-  const { x = "" } = createPublicKey(createPrivateKey({ key, format: "der", type: "pkcs8" })).export({ format: "jwk" });
-  return Buffer.from(x, "base64url").toString("base64");
-}
-
-/** Whether a text is a key as WireGuard's own tools print it. */
-function isEncodedKey(text: string): boolean {
-  return /^[A-Za-z0-9+/]{43}=\s*$/.test(text);
 }
 
 export function keySecretLabels(remoteClusterID: string): Record<string, string> {
