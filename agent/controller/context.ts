@@ -19,7 +19,11 @@ export interface ControllerConfig {
   apiServerCA: string;
   /** The API server's certificate is publicly trusted: give consumers no CA. */
   trustedCA: boolean;
+  /** The cluster's own key is to be an RSA key, where it is made anew. */
+  tlsCompatibilityMode: boolean;
   networkingEnabled: boolean;
+  /** Slices of the built-in class are answered here, not by a controller of somebody's own. */
+  defaultSliceClassEnabled: boolean;
   resourceEnforcement: boolean;
   defaultLimitsEnforcement: "Hard" | "Soft" | "None";
   /** Granted where a slice names no amount. */

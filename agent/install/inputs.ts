@@ -26,10 +26,14 @@ export interface InstallInputs {
   /** Base64 CA for consumers; "" = the cluster's own. */
   apiServerCA: string;
   trustedCA: boolean;
+  /** Whether the cluster's own key is to be an RSA key. Absent: Ed25519. */
+  tlsCompatibilityMode?: boolean;
   clusterLabels: Record<string, string>;
   networkingEnabled: boolean;
   /** Whether peers may reach the API server through their tunnels (in-band peering). Absent: yes. */
   apiServerProxy?: boolean;
+  /** Whether slices of the built-in class are answered. Absent: yes. */
+  defaultResourceSliceClassEnabled?: boolean;
   resourceEnforcement: boolean;
   defaultLimitsEnforcement: "Hard" | "Soft" | "None";
   defaultNodeResources: Record<string, string>;

@@ -105,6 +105,12 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>> DefaultNodeResources { get; private set; } = null!;
 
         /// <summary>
+        /// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+        /// </summary>
+        [Output("defaultResourceSliceClassEnabled")]
+        public Output<bool> DefaultResourceSliceClassEnabled { get; private set; } = null!;
+
+        /// <summary>
         /// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
         /// </summary>
         [Output("drift")]
@@ -243,6 +249,12 @@ namespace Pulumi.Liqo
         public Output<bool> StorageEnabled { get; private set; } = null!;
 
         /// <summary>
+        /// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+        /// </summary>
+        [Output("tlsCompatibilityMode")]
+        public Output<bool> TlsCompatibilityMode { get; private set; } = null!;
+
+        /// <summary>
         /// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
         /// </summary>
         [Output("trustedCA")]
@@ -370,6 +382,12 @@ namespace Pulumi.Liqo
             get => _defaultNodeResources ?? (_defaultNodeResources = new InputMap<string>());
             set => _defaultNodeResources = value;
         }
+
+        /// <summary>
+        /// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+        /// </summary>
+        [Input("defaultResourceSliceClassEnabled")]
+        public Input<bool>? DefaultResourceSliceClassEnabled { get; set; }
 
         /// <summary>
         /// The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
@@ -546,6 +564,12 @@ namespace Pulumi.Liqo
         public Input<bool>? StorageEnabled { get; set; }
 
         /// <summary>
+        /// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+        /// </summary>
+        [Input("tlsCompatibilityMode")]
+        public Input<bool>? TlsCompatibilityMode { get; set; }
+
+        /// <summary>
         /// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
         /// </summary>
         [Input("trustedCA")]
@@ -555,6 +579,7 @@ namespace Pulumi.Liqo
         {
             ApiServerProxy = true;
             DefaultLimitsEnforcement = Pulumi.Liqo.LimitsEnforcement.None;
+            DefaultResourceSliceClassEnabled = true;
             ForceDelete = false;
             GatewayReplicas = 1;
             Image = "localhost/pulumi-liqo/agent:0.1.0";
@@ -567,6 +592,7 @@ namespace Pulumi.Liqo
             Replicas = 1;
             ResourceEnforcement = true;
             StorageEnabled = true;
+            TlsCompatibilityMode = false;
             TrustedCA = false;
         }
         public static new AgentArgs Empty => new AgentArgs();

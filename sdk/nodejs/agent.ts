@@ -94,6 +94,10 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly defaultNodeResources: pulumi.Output<{[key: string]: string}>;
     /**
+     * Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     */
+    declare public readonly defaultResourceSliceClassEnabled: pulumi.Output<boolean>;
+    /**
      * What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
      */
     declare public /*out*/ readonly drift: pulumi.Output<string[]>;
@@ -186,6 +190,10 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly storageEnabled: pulumi.Output<boolean>;
     /**
+     * Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     */
+    declare public readonly tlsCompatibilityMode: pulumi.Output<boolean>;
+    /**
      * The API server's certificate is publicly trusted, so that others need no CA. Default: false.
      */
     declare public readonly trustedCA: pulumi.Output<boolean>;
@@ -217,6 +225,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["clusterLabels"] = args?.clusterLabels;
             resourceInputs["defaultLimitsEnforcement"] = (args?.defaultLimitsEnforcement) ?? "None";
             resourceInputs["defaultNodeResources"] = args?.defaultNodeResources;
+            resourceInputs["defaultResourceSliceClassEnabled"] = (args?.defaultResourceSliceClassEnabled) ?? true;
             resourceInputs["externalCIDR"] = args?.externalCIDR;
             resourceInputs["forceDelete"] = (args?.forceDelete) ?? false;
             resourceInputs["gatewayReplicas"] = (args?.gatewayReplicas) ?? 1;
@@ -239,6 +248,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["resourceEnforcement"] = (args?.resourceEnforcement) ?? true;
             resourceInputs["serviceCIDR"] = args?.serviceCIDR;
             resourceInputs["storageEnabled"] = (args?.storageEnabled) ?? true;
+            resourceInputs["tlsCompatibilityMode"] = (args?.tlsCompatibilityMode) ?? false;
             resourceInputs["trustedCA"] = (args?.trustedCA) ?? false;
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["version"] = undefined /*out*/;
@@ -252,6 +262,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["clusterLabels"] = undefined /*out*/;
             resourceInputs["defaultLimitsEnforcement"] = undefined /*out*/;
             resourceInputs["defaultNodeResources"] = undefined /*out*/;
+            resourceInputs["defaultResourceSliceClassEnabled"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["externalCIDR"] = undefined /*out*/;
             resourceInputs["forceDelete"] = undefined /*out*/;
@@ -275,6 +286,7 @@ export class Agent extends pulumi.CustomResource {
             resourceInputs["resourceEnforcement"] = undefined /*out*/;
             resourceInputs["serviceCIDR"] = undefined /*out*/;
             resourceInputs["storageEnabled"] = undefined /*out*/;
+            resourceInputs["tlsCompatibilityMode"] = undefined /*out*/;
             resourceInputs["trustedCA"] = undefined /*out*/;
             resourceInputs["version"] = undefined /*out*/;
         }
@@ -323,6 +335,10 @@ export interface AgentArgs {
      * What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
      */
     defaultNodeResources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     */
+    defaultResourceSliceClassEnabled?: pulumi.Input<boolean>;
     /**
      * The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
      */
@@ -411,6 +427,10 @@ export interface AgentArgs {
      * Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
      */
     storageEnabled?: pulumi.Input<boolean>;
+    /**
+     * Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     */
+    tlsCompatibilityMode?: pulumi.Input<boolean>;
     /**
      * The API server's certificate is publicly trusted, so that others need no CA. Default: false.
      */

@@ -38,7 +38,7 @@ export class ClusterKeys implements Startable {
   private async make(): Promise<KeyPair> {
     const { client, config, logger } = this.context;
     const id = { name: Names.authenticationKeysSecret, namespace: config.namespace };
-    const pair = await makeKeyPair();
+    const pair = await makeKeyPair(config.tlsCompatibilityMode ? "RSA" : "Ed25519");
     const data = {
       [DataKeys.privateKey]: encodeBase64(pair.privateKey),
       [DataKeys.publicKey]: encodeBase64(pair.publicKey),

@@ -44,7 +44,7 @@ export function withSliceCondition(status: ResourceSliceStatus, value: Condition
 
 /**
  * What the built-in class answers to a slice's request, by the Tenant's condition (control plane specification, §6.3). Slices of other
- * classes are answered by their class's controller, unless the Tenant takes no new ones.
+ * classes are answered by their class's controller, unless the Tenant takes no new ones; so are those of the built-in class where it is switched off.
  */
 export function answerResources(
   status: ResourceSliceStatus,
@@ -64,7 +64,7 @@ export function answerResources(
         : denied("the tenant is cordoned: no new slice is accepted");
     case "Active":
     case undefined:
-      return isBuiltInClass(slice) ? grant(status, slice, config, cluster) : status;
+      return config.defaultSliceClassEnabled && isBuiltInClass(slice) ? grant(status, slice, config, cluster) : status;
   }
 }
 

@@ -60,6 +60,14 @@ export const agentInputs = z.object({
   trustedCA: z.boolean().default(false).meta({
     description: "The API server's certificate is publicly trusted, so that others need no CA. Default: false.",
   }),
+  tlsCompatibilityMode: z
+    .boolean()
+    .default(false)
+    .meta({
+      description:
+        "Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already " +
+        "stays until it is rotated (docs/operations.md). Default: false.",
+    }),
   clusterLabels: labelMap.default({}).meta({
     description:
       "Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.",
@@ -75,6 +83,10 @@ export const agentInputs = z.object({
   defaultNodeResources: quantities.default({ cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "20Gi" }).meta({
     description:
       "What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.",
+  }),
+  defaultResourceSliceClassEnabled: z.boolean().default(true).meta({
+    description:
+      "Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.",
   }),
   resourceEnforcement: z
     .boolean()

@@ -73,6 +73,12 @@ namespace Pulumi.Liqo.Inputs
         }
 
         /// <summary>
+        /// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+        /// </summary>
+        [Input("defaultResourceSliceClassEnabled")]
+        public bool? DefaultResourceSliceClassEnabled { get; set; }
+
+        /// <summary>
         /// The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
         /// </summary>
         [Input("externalCIDR")]
@@ -241,6 +247,12 @@ namespace Pulumi.Liqo.Inputs
         public bool? StorageEnabled { get; set; }
 
         /// <summary>
+        /// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+        /// </summary>
+        [Input("tlsCompatibilityMode")]
+        public bool? TlsCompatibilityMode { get; set; }
+
+        /// <summary>
         /// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
         /// </summary>
         [Input("trustedCA")]
@@ -250,6 +262,7 @@ namespace Pulumi.Liqo.Inputs
         {
             ApiServerProxy = true;
             DefaultLimitsEnforcement = Pulumi.Liqo.LimitsEnforcement.None;
+            DefaultResourceSliceClassEnabled = true;
             GatewayReplicas = 1;
             Image = "localhost/pulumi-liqo/agent:0.1.0";
             ImagePullPolicy = Pulumi.Liqo.ImagePullPolicy.IfNotPresent;
@@ -261,6 +274,7 @@ namespace Pulumi.Liqo.Inputs
             Replicas = 1;
             ResourceEnforcement = true;
             StorageEnabled = true;
+            TlsCompatibilityMode = false;
             TrustedCA = false;
         }
         public static new AgentManifests Empty => new AgentManifests();

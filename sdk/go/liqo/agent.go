@@ -71,6 +71,8 @@ type Agent struct {
 	DefaultLimitsEnforcement LimitsEnforcementOutput `pulumi:"defaultLimitsEnforcement"`
 	// What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
 	DefaultNodeResources pulumi.StringMapOutput `pulumi:"defaultNodeResources"`
+	// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+	DefaultResourceSliceClassEnabled pulumi.BoolOutput `pulumi:"defaultResourceSliceClassEnabled"`
 	// What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
 	Drift pulumi.StringArrayOutput `pulumi:"drift"`
 	// The range of addresses lent to things that are no pods of it, as allocated.
@@ -117,6 +119,8 @@ type Agent struct {
 	ServiceCIDR pulumi.StringOutput `pulumi:"serviceCIDR"`
 	// Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
 	StorageEnabled pulumi.BoolOutput `pulumi:"storageEnabled"`
+	// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+	TlsCompatibilityMode pulumi.BoolOutput `pulumi:"tlsCompatibilityMode"`
 	// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
 	TrustedCA pulumi.BoolOutput `pulumi:"trustedCA"`
 	// The agent's version.
@@ -138,6 +142,9 @@ func NewAgent(ctx *pulumi.Context,
 	}
 	if args.DefaultLimitsEnforcement == nil {
 		args.DefaultLimitsEnforcement = LimitsEnforcement("None")
+	}
+	if args.DefaultResourceSliceClassEnabled == nil {
+		args.DefaultResourceSliceClassEnabled = pulumi.BoolPtr(true)
 	}
 	if args.ForceDelete == nil {
 		args.ForceDelete = pulumi.BoolPtr(false)
@@ -174,6 +181,9 @@ func NewAgent(ctx *pulumi.Context,
 	}
 	if args.StorageEnabled == nil {
 		args.StorageEnabled = pulumi.BoolPtr(true)
+	}
+	if args.TlsCompatibilityMode == nil {
+		args.TlsCompatibilityMode = pulumi.BoolPtr(false)
 	}
 	if args.TrustedCA == nil {
 		args.TrustedCA = pulumi.BoolPtr(false)
@@ -229,6 +239,8 @@ type agentArgs struct {
 	DefaultLimitsEnforcement *LimitsEnforcement `pulumi:"defaultLimitsEnforcement"`
 	// What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
 	DefaultNodeResources map[string]string `pulumi:"defaultNodeResources"`
+	// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+	DefaultResourceSliceClassEnabled *bool `pulumi:"defaultResourceSliceClassEnabled"`
 	// The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
 	ExternalCIDR *string `pulumi:"externalCIDR"`
 	// Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
@@ -273,6 +285,8 @@ type agentArgs struct {
 	ServiceCIDR *string `pulumi:"serviceCIDR"`
 	// Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
 	StorageEnabled *bool `pulumi:"storageEnabled"`
+	// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+	TlsCompatibilityMode *bool `pulumi:"tlsCompatibilityMode"`
 	// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
 	TrustedCA *bool `pulumi:"trustedCA"`
 }
@@ -297,6 +311,8 @@ type AgentArgs struct {
 	DefaultLimitsEnforcement LimitsEnforcementPtrInput
 	// What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
 	DefaultNodeResources pulumi.StringMapInput
+	// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+	DefaultResourceSliceClassEnabled pulumi.BoolPtrInput
 	// The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
 	ExternalCIDR pulumi.StringPtrInput
 	// Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
@@ -341,6 +357,8 @@ type AgentArgs struct {
 	ServiceCIDR pulumi.StringPtrInput
 	// Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
 	StorageEnabled pulumi.BoolPtrInput
+	// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+	TlsCompatibilityMode pulumi.BoolPtrInput
 	// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
 	TrustedCA pulumi.BoolPtrInput
 }
@@ -477,6 +495,11 @@ func (o AgentOutput) DefaultNodeResources() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringMapOutput { return v.DefaultNodeResources }).(pulumi.StringMapOutput)
 }
 
+// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+func (o AgentOutput) DefaultResourceSliceClassEnabled() pulumi.BoolOutput {
+	return o.ApplyT(func(v *Agent) pulumi.BoolOutput { return v.DefaultResourceSliceClassEnabled }).(pulumi.BoolOutput)
+}
+
 // What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
 func (o AgentOutput) Drift() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringArrayOutput { return v.Drift }).(pulumi.StringArrayOutput)
@@ -590,6 +613,11 @@ func (o AgentOutput) ServiceCIDR() pulumi.StringOutput {
 // Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
 func (o AgentOutput) StorageEnabled() pulumi.BoolOutput {
 	return o.ApplyT(func(v *Agent) pulumi.BoolOutput { return v.StorageEnabled }).(pulumi.BoolOutput)
+}
+
+// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+func (o AgentOutput) TlsCompatibilityMode() pulumi.BoolOutput {
+	return o.ApplyT(func(v *Agent) pulumi.BoolOutput { return v.TlsCompatibilityMode }).(pulumi.BoolOutput)
 }
 
 // The API server's certificate is publicly trusted, so that others need no CA. Default: false.

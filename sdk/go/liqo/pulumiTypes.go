@@ -213,6 +213,8 @@ type AgentManifests struct {
 	DefaultLimitsEnforcement *LimitsEnforcement `pulumi:"defaultLimitsEnforcement"`
 	// What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
 	DefaultNodeResources map[string]string `pulumi:"defaultNodeResources"`
+	// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+	DefaultResourceSliceClassEnabled *bool `pulumi:"defaultResourceSliceClassEnabled"`
 	// The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
 	ExternalCIDR *string `pulumi:"externalCIDR"`
 	// Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
@@ -255,6 +257,8 @@ type AgentManifests struct {
 	ServiceCIDR *string `pulumi:"serviceCIDR"`
 	// Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
 	StorageEnabled *bool `pulumi:"storageEnabled"`
+	// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+	TlsCompatibilityMode *bool `pulumi:"tlsCompatibilityMode"`
 	// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
 	TrustedCA *bool `pulumi:"trustedCA"`
 }
@@ -272,6 +276,10 @@ func (val *AgentManifests) Defaults() *AgentManifests {
 	if tmp.DefaultLimitsEnforcement == nil {
 		defaultLimitsEnforcement_ := LimitsEnforcement("None")
 		tmp.DefaultLimitsEnforcement = &defaultLimitsEnforcement_
+	}
+	if tmp.DefaultResourceSliceClassEnabled == nil {
+		defaultResourceSliceClassEnabled_ := true
+		tmp.DefaultResourceSliceClassEnabled = &defaultResourceSliceClassEnabled_
 	}
 	if tmp.GatewayReplicas == nil {
 		gatewayReplicas_ := 1
@@ -317,6 +325,10 @@ func (val *AgentManifests) Defaults() *AgentManifests {
 		storageEnabled_ := true
 		tmp.StorageEnabled = &storageEnabled_
 	}
+	if tmp.TlsCompatibilityMode == nil {
+		tlsCompatibilityMode_ := false
+		tmp.TlsCompatibilityMode = &tlsCompatibilityMode_
+	}
 	if tmp.TrustedCA == nil {
 		trustedCA_ := false
 		tmp.TrustedCA = &trustedCA_
@@ -350,6 +362,8 @@ type AgentManifestsArgs struct {
 	DefaultLimitsEnforcement LimitsEnforcementPtrInput `pulumi:"defaultLimitsEnforcement"`
 	// What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
 	DefaultNodeResources pulumi.StringMapInput `pulumi:"defaultNodeResources"`
+	// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+	DefaultResourceSliceClassEnabled pulumi.BoolPtrInput `pulumi:"defaultResourceSliceClassEnabled"`
 	// The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
 	ExternalCIDR pulumi.StringPtrInput `pulumi:"externalCIDR"`
 	// Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
@@ -392,6 +406,8 @@ type AgentManifestsArgs struct {
 	ServiceCIDR pulumi.StringPtrInput `pulumi:"serviceCIDR"`
 	// Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
 	StorageEnabled pulumi.BoolPtrInput `pulumi:"storageEnabled"`
+	// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+	TlsCompatibilityMode pulumi.BoolPtrInput `pulumi:"tlsCompatibilityMode"`
 	// The API server's certificate is publicly trusted, so that others need no CA. Default: false.
 	TrustedCA pulumi.BoolPtrInput `pulumi:"trustedCA"`
 }
@@ -407,6 +423,9 @@ func (val *AgentManifestsArgs) Defaults() *AgentManifestsArgs {
 	}
 	if tmp.DefaultLimitsEnforcement == nil {
 		tmp.DefaultLimitsEnforcement = LimitsEnforcement("None")
+	}
+	if tmp.DefaultResourceSliceClassEnabled == nil {
+		tmp.DefaultResourceSliceClassEnabled = pulumi.BoolPtr(true)
 	}
 	if tmp.GatewayReplicas == nil {
 		tmp.GatewayReplicas = pulumi.IntPtr(1)
@@ -440,6 +459,9 @@ func (val *AgentManifestsArgs) Defaults() *AgentManifestsArgs {
 	}
 	if tmp.StorageEnabled == nil {
 		tmp.StorageEnabled = pulumi.BoolPtr(true)
+	}
+	if tmp.TlsCompatibilityMode == nil {
+		tmp.TlsCompatibilityMode = pulumi.BoolPtr(false)
 	}
 	if tmp.TrustedCA == nil {
 		tmp.TrustedCA = pulumi.BoolPtr(false)
@@ -558,6 +580,11 @@ func (o AgentManifestsOutput) DefaultNodeResources() pulumi.StringMapOutput {
 	return o.ApplyT(func(v AgentManifests) map[string]string { return v.DefaultNodeResources }).(pulumi.StringMapOutput)
 }
 
+// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+func (o AgentManifestsOutput) DefaultResourceSliceClassEnabled() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v AgentManifests) *bool { return v.DefaultResourceSliceClassEnabled }).(pulumi.BoolPtrOutput)
+}
+
 // The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
 func (o AgentManifestsOutput) ExternalCIDR() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *string { return v.ExternalCIDR }).(pulumi.StringPtrOutput)
@@ -663,6 +690,11 @@ func (o AgentManifestsOutput) StorageEnabled() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *bool { return v.StorageEnabled }).(pulumi.BoolPtrOutput)
 }
 
+// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+func (o AgentManifestsOutput) TlsCompatibilityMode() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v AgentManifests) *bool { return v.TlsCompatibilityMode }).(pulumi.BoolPtrOutput)
+}
+
 // The API server's certificate is publicly trusted, so that others need no CA. Default: false.
 func (o AgentManifestsOutput) TrustedCA() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *bool { return v.TrustedCA }).(pulumi.BoolPtrOutput)
@@ -760,6 +792,16 @@ func (o AgentManifestsPtrOutput) DefaultNodeResources() pulumi.StringMapOutput {
 		}
 		return v.DefaultNodeResources
 	}).(pulumi.StringMapOutput)
+}
+
+// Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+func (o AgentManifestsPtrOutput) DefaultResourceSliceClassEnabled() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v *AgentManifests) *bool {
+		if v == nil {
+			return nil
+		}
+		return v.DefaultResourceSliceClassEnabled
+	}).(pulumi.BoolPtrOutput)
 }
 
 // The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
@@ -969,6 +1011,16 @@ func (o AgentManifestsPtrOutput) StorageEnabled() pulumi.BoolPtrOutput {
 			return nil
 		}
 		return v.StorageEnabled
+	}).(pulumi.BoolPtrOutput)
+}
+
+// Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+func (o AgentManifestsPtrOutput) TlsCompatibilityMode() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v *AgentManifests) *bool {
+		if v == nil {
+			return nil
+		}
+		return v.TlsCompatibilityMode
 	}).(pulumi.BoolPtrOutput)
 }
 

@@ -82,6 +82,10 @@ export interface AgentManifests {
      */
     defaultNodeResources?: {[key: string]: string};
     /**
+     * Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     */
+    defaultResourceSliceClassEnabled?: boolean;
+    /**
      * The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
      */
     externalCIDR?: string;
@@ -166,6 +170,10 @@ export interface AgentManifests {
      */
     storageEnabled?: boolean;
     /**
+     * Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     */
+    tlsCompatibilityMode?: boolean;
+    /**
      * The API server's certificate is publicly trusted, so that others need no CA. Default: false.
      */
     trustedCA?: boolean;
@@ -178,6 +186,7 @@ export function agentManifestsProvideDefaults(val: AgentManifests): AgentManifes
         ...val,
         apiServerProxy: (val.apiServerProxy) ?? true,
         defaultLimitsEnforcement: (val.defaultLimitsEnforcement) ?? "None",
+        defaultResourceSliceClassEnabled: (val.defaultResourceSliceClassEnabled) ?? true,
         gatewayReplicas: (val.gatewayReplicas) ?? 1,
         image: (val.image) ?? "localhost/pulumi-liqo/agent:0.1.0",
         imagePullPolicy: (val.imagePullPolicy) ?? "IfNotPresent",
@@ -189,6 +198,7 @@ export function agentManifestsProvideDefaults(val: AgentManifests): AgentManifes
         replicas: (val.replicas) ?? 1,
         resourceEnforcement: (val.resourceEnforcement) ?? true,
         storageEnabled: (val.storageEnabled) ?? true,
+        tlsCompatibilityMode: (val.tlsCompatibilityMode) ?? false,
         trustedCA: (val.trustedCA) ?? false,
     };
 }
@@ -222,6 +232,10 @@ export interface AgentManifestsArgs {
      * What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
      */
     defaultNodeResources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     */
+    defaultResourceSliceClassEnabled?: pulumi.Input<boolean>;
     /**
      * The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
      */
@@ -307,6 +321,10 @@ export interface AgentManifestsArgs {
      */
     storageEnabled?: pulumi.Input<boolean>;
     /**
+     * Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     */
+    tlsCompatibilityMode?: pulumi.Input<boolean>;
+    /**
      * The API server's certificate is publicly trusted, so that others need no CA. Default: false.
      */
     trustedCA?: pulumi.Input<boolean>;
@@ -319,6 +337,7 @@ export function agentManifestsArgsProvideDefaults(val: AgentManifestsArgs): Agen
         ...val,
         apiServerProxy: (val.apiServerProxy) ?? true,
         defaultLimitsEnforcement: (val.defaultLimitsEnforcement) ?? "None",
+        defaultResourceSliceClassEnabled: (val.defaultResourceSliceClassEnabled) ?? true,
         gatewayReplicas: (val.gatewayReplicas) ?? 1,
         image: (val.image) ?? "localhost/pulumi-liqo/agent:0.1.0",
         imagePullPolicy: (val.imagePullPolicy) ?? "IfNotPresent",
@@ -330,6 +349,7 @@ export function agentManifestsArgsProvideDefaults(val: AgentManifestsArgs): Agen
         replicas: (val.replicas) ?? 1,
         resourceEnforcement: (val.resourceEnforcement) ?? true,
         storageEnabled: (val.storageEnabled) ?? true,
+        tlsCompatibilityMode: (val.tlsCompatibilityMode) ?? false,
         trustedCA: (val.trustedCA) ?? false,
     };
 }

@@ -289,6 +289,10 @@ if not MYPY:
         """
         What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
         """
+        default_resource_slice_class_enabled: NotRequired[_builtins.bool]
+        """
+        Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+        """
         external_cidr: NotRequired[_builtins.str]
         """
         The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
@@ -373,6 +377,10 @@ if not MYPY:
         """
         Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
         """
+        tls_compatibility_mode: NotRequired[_builtins.bool]
+        """
+        Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+        """
         trusted_ca: NotRequired[_builtins.bool]
         """
         The API server's certificate is publicly trusted, so that others need no CA. Default: false.
@@ -390,6 +398,7 @@ class AgentManifests:
                  cluster_labels: Optional[Mapping[str, _builtins.str]] = None,
                  default_limits_enforcement: Optional['LimitsEnforcement'] = None,
                  default_node_resources: Optional[Mapping[str, _builtins.str]] = None,
+                 default_resource_slice_class_enabled: Optional[_builtins.bool] = None,
                  external_cidr: Optional[_builtins.str] = None,
                  gateway_replicas: Optional[_builtins.int] = None,
                  image: Optional[_builtins.str] = None,
@@ -411,6 +420,7 @@ class AgentManifests:
                  resource_enforcement: Optional[_builtins.bool] = None,
                  service_cidr: Optional[_builtins.str] = None,
                  storage_enabled: Optional[_builtins.bool] = None,
+                 tls_compatibility_mode: Optional[_builtins.bool] = None,
                  trusted_ca: Optional[_builtins.bool] = None):
         """
         :param Mapping[str, _builtins.str] annotations: Annotations for every object of the installation, beside the provider's globalAnnotations. Default: none.
@@ -420,6 +430,7 @@ class AgentManifests:
         :param Mapping[str, _builtins.str] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param 'LimitsEnforcement' default_limits_enforcement: What offloaded pods must state. Default: None.
         :param Mapping[str, _builtins.str] default_node_resources: What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
+        :param _builtins.bool default_resource_slice_class_enabled: Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
         :param _builtins.str external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
         :param _builtins.int gateway_replicas: Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
         :param _builtins.str image: The agent's image. Default: the one released with this package.
@@ -441,6 +452,7 @@ class AgentManifests:
         :param _builtins.bool resource_enforcement: Whether consumers are held to what their slices were granted. Default: true.
         :param _builtins.str service_cidr: The range of the cluster's Services. Default: read from the cluster.
         :param _builtins.bool storage_enabled: Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
+        :param _builtins.bool tls_compatibility_mode: Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
         :param _builtins.bool trusted_ca: The API server's certificate is publicly trusted, so that others need no CA. Default: false.
         """
         if annotations is not None:
@@ -461,6 +473,10 @@ class AgentManifests:
             pulumi.set(__self__, "default_limits_enforcement", default_limits_enforcement)
         if default_node_resources is not None:
             pulumi.set(__self__, "default_node_resources", default_node_resources)
+        if default_resource_slice_class_enabled is None:
+            default_resource_slice_class_enabled = True
+        if default_resource_slice_class_enabled is not None:
+            pulumi.set(__self__, "default_resource_slice_class_enabled", default_resource_slice_class_enabled)
         if external_cidr is not None:
             pulumi.set(__self__, "external_cidr", external_cidr)
         if gateway_replicas is None:
@@ -525,6 +541,10 @@ class AgentManifests:
             storage_enabled = True
         if storage_enabled is not None:
             pulumi.set(__self__, "storage_enabled", storage_enabled)
+        if tls_compatibility_mode is None:
+            tls_compatibility_mode = False
+        if tls_compatibility_mode is not None:
+            pulumi.set(__self__, "tls_compatibility_mode", tls_compatibility_mode)
         if trusted_ca is None:
             trusted_ca = False
         if trusted_ca is not None:
@@ -613,6 +633,18 @@ class AgentManifests:
     @default_node_resources.setter
     def default_node_resources(self, value: Optional[Mapping[str, _builtins.str]]):
         pulumi.set(self, "default_node_resources", value)
+
+    @_builtins.property
+    @pulumi.getter(name="defaultResourceSliceClassEnabled")
+    def default_resource_slice_class_enabled(self) -> Optional[_builtins.bool]:
+        """
+        Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+        """
+        return pulumi.get(self, "default_resource_slice_class_enabled")
+
+    @default_resource_slice_class_enabled.setter
+    def default_resource_slice_class_enabled(self, value: Optional[_builtins.bool]):
+        pulumi.set(self, "default_resource_slice_class_enabled", value)
 
     @_builtins.property
     @pulumi.getter(name="externalCIDR")
@@ -865,6 +897,18 @@ class AgentManifests:
     @storage_enabled.setter
     def storage_enabled(self, value: Optional[_builtins.bool]):
         pulumi.set(self, "storage_enabled", value)
+
+    @_builtins.property
+    @pulumi.getter(name="tlsCompatibilityMode")
+    def tls_compatibility_mode(self) -> Optional[_builtins.bool]:
+        """
+        Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+        """
+        return pulumi.get(self, "tls_compatibility_mode")
+
+    @tls_compatibility_mode.setter
+    def tls_compatibility_mode(self, value: Optional[_builtins.bool]):
+        pulumi.set(self, "tls_compatibility_mode", value)
 
     @_builtins.property
     @pulumi.getter(name="trustedCA")

@@ -31,6 +31,7 @@ class AgentArgs:
                  cluster_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  default_limits_enforcement: Optional[pulumi.Input['LimitsEnforcement']] = None,
                  default_node_resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 default_resource_slice_class_enabled: Optional[pulumi.Input[_builtins.bool]] = None,
                  external_cidr: Optional[pulumi.Input[_builtins.str]] = None,
                  force_delete: Optional[pulumi.Input[_builtins.bool]] = None,
                  gateway_replicas: Optional[pulumi.Input[_builtins.int]] = None,
@@ -53,6 +54,7 @@ class AgentArgs:
                  resource_enforcement: Optional[pulumi.Input[_builtins.bool]] = None,
                  service_cidr: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_enabled: Optional[pulumi.Input[_builtins.bool]] = None,
+                 tls_compatibility_mode: Optional[pulumi.Input[_builtins.bool]] = None,
                  trusted_ca: Optional[pulumi.Input[_builtins.bool]] = None):
         """
         The set of arguments for constructing a Agent resource.
@@ -65,6 +67,7 @@ class AgentArgs:
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param pulumi.Input['LimitsEnforcement'] default_limits_enforcement: What offloaded pods must state. Default: None.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] default_node_resources: What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
+        :param pulumi.Input[_builtins.bool] default_resource_slice_class_enabled: Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
         :param pulumi.Input[_builtins.str] external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
         :param pulumi.Input[_builtins.bool] force_delete: Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
         :param pulumi.Input[_builtins.int] gateway_replicas: Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
@@ -87,6 +90,7 @@ class AgentArgs:
         :param pulumi.Input[_builtins.bool] resource_enforcement: Whether consumers are held to what their slices were granted. Default: true.
         :param pulumi.Input[_builtins.str] service_cidr: The range of the cluster's Services. Default: read from the cluster.
         :param pulumi.Input[_builtins.bool] storage_enabled: Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
+        :param pulumi.Input[_builtins.bool] tls_compatibility_mode: Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
         :param pulumi.Input[_builtins.bool] trusted_ca: The API server's certificate is publicly trusted, so that others need no CA. Default: false.
         """
         pulumi.set(__self__, "cluster_id", cluster_id)
@@ -110,6 +114,10 @@ class AgentArgs:
             pulumi.set(__self__, "default_limits_enforcement", default_limits_enforcement)
         if default_node_resources is not None:
             pulumi.set(__self__, "default_node_resources", default_node_resources)
+        if default_resource_slice_class_enabled is None:
+            default_resource_slice_class_enabled = True
+        if default_resource_slice_class_enabled is not None:
+            pulumi.set(__self__, "default_resource_slice_class_enabled", default_resource_slice_class_enabled)
         if external_cidr is not None:
             pulumi.set(__self__, "external_cidr", external_cidr)
         if force_delete is None:
@@ -178,6 +186,10 @@ class AgentArgs:
             storage_enabled = True
         if storage_enabled is not None:
             pulumi.set(__self__, "storage_enabled", storage_enabled)
+        if tls_compatibility_mode is None:
+            tls_compatibility_mode = False
+        if tls_compatibility_mode is not None:
+            pulumi.set(__self__, "tls_compatibility_mode", tls_compatibility_mode)
         if trusted_ca is None:
             trusted_ca = False
         if trusted_ca is not None:
@@ -290,6 +302,18 @@ class AgentArgs:
     @default_node_resources.setter
     def default_node_resources(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "default_node_resources", value)
+
+    @_builtins.property
+    @pulumi.getter(name="defaultResourceSliceClassEnabled")
+    def default_resource_slice_class_enabled(self) -> Optional[pulumi.Input[_builtins.bool]]:
+        """
+        Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+        """
+        return pulumi.get(self, "default_resource_slice_class_enabled")
+
+    @default_resource_slice_class_enabled.setter
+    def default_resource_slice_class_enabled(self, value: Optional[pulumi.Input[_builtins.bool]]):
+        pulumi.set(self, "default_resource_slice_class_enabled", value)
 
     @_builtins.property
     @pulumi.getter(name="externalCIDR")
@@ -556,6 +580,18 @@ class AgentArgs:
         pulumi.set(self, "storage_enabled", value)
 
     @_builtins.property
+    @pulumi.getter(name="tlsCompatibilityMode")
+    def tls_compatibility_mode(self) -> Optional[pulumi.Input[_builtins.bool]]:
+        """
+        Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+        """
+        return pulumi.get(self, "tls_compatibility_mode")
+
+    @tls_compatibility_mode.setter
+    def tls_compatibility_mode(self, value: Optional[pulumi.Input[_builtins.bool]]):
+        pulumi.set(self, "tls_compatibility_mode", value)
+
+    @_builtins.property
     @pulumi.getter(name="trustedCA")
     def trusted_ca(self) -> Optional[pulumi.Input[_builtins.bool]]:
         """
@@ -583,6 +619,7 @@ class Agent(pulumi.CustomResource):
                  cluster_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  default_limits_enforcement: Optional[pulumi.Input['LimitsEnforcement']] = None,
                  default_node_resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 default_resource_slice_class_enabled: Optional[pulumi.Input[_builtins.bool]] = None,
                  external_cidr: Optional[pulumi.Input[_builtins.str]] = None,
                  force_delete: Optional[pulumi.Input[_builtins.bool]] = None,
                  gateway_replicas: Optional[pulumi.Input[_builtins.int]] = None,
@@ -605,6 +642,7 @@ class Agent(pulumi.CustomResource):
                  resource_enforcement: Optional[pulumi.Input[_builtins.bool]] = None,
                  service_cidr: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_enabled: Optional[pulumi.Input[_builtins.bool]] = None,
+                 tls_compatibility_mode: Optional[pulumi.Input[_builtins.bool]] = None,
                  trusted_ca: Optional[pulumi.Input[_builtins.bool]] = None,
                  __props__=None):
         """
@@ -640,6 +678,7 @@ class Agent(pulumi.CustomResource):
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param pulumi.Input['LimitsEnforcement'] default_limits_enforcement: What offloaded pods must state. Default: None.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] default_node_resources: What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
+        :param pulumi.Input[_builtins.bool] default_resource_slice_class_enabled: Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
         :param pulumi.Input[_builtins.str] external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
         :param pulumi.Input[_builtins.bool] force_delete: Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
         :param pulumi.Input[_builtins.int] gateway_replicas: Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
@@ -662,6 +701,7 @@ class Agent(pulumi.CustomResource):
         :param pulumi.Input[_builtins.bool] resource_enforcement: Whether consumers are held to what their slices were granted. Default: true.
         :param pulumi.Input[_builtins.str] service_cidr: The range of the cluster's Services. Default: read from the cluster.
         :param pulumi.Input[_builtins.bool] storage_enabled: Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
+        :param pulumi.Input[_builtins.bool] tls_compatibility_mode: Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
         :param pulumi.Input[_builtins.bool] trusted_ca: The API server's certificate is publicly trusted, so that others need no CA. Default: false.
         """
         ...
@@ -716,6 +756,7 @@ class Agent(pulumi.CustomResource):
                  cluster_labels: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  default_limits_enforcement: Optional[pulumi.Input['LimitsEnforcement']] = None,
                  default_node_resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 default_resource_slice_class_enabled: Optional[pulumi.Input[_builtins.bool]] = None,
                  external_cidr: Optional[pulumi.Input[_builtins.str]] = None,
                  force_delete: Optional[pulumi.Input[_builtins.bool]] = None,
                  gateway_replicas: Optional[pulumi.Input[_builtins.int]] = None,
@@ -738,6 +779,7 @@ class Agent(pulumi.CustomResource):
                  resource_enforcement: Optional[pulumi.Input[_builtins.bool]] = None,
                  service_cidr: Optional[pulumi.Input[_builtins.str]] = None,
                  storage_enabled: Optional[pulumi.Input[_builtins.bool]] = None,
+                 tls_compatibility_mode: Optional[pulumi.Input[_builtins.bool]] = None,
                  trusted_ca: Optional[pulumi.Input[_builtins.bool]] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
@@ -763,6 +805,9 @@ class Agent(pulumi.CustomResource):
                 default_limits_enforcement = 'None'
             __props__.__dict__["default_limits_enforcement"] = default_limits_enforcement
             __props__.__dict__["default_node_resources"] = default_node_resources
+            if default_resource_slice_class_enabled is None:
+                default_resource_slice_class_enabled = True
+            __props__.__dict__["default_resource_slice_class_enabled"] = default_resource_slice_class_enabled
             __props__.__dict__["external_cidr"] = external_cidr
             if force_delete is None:
                 force_delete = False
@@ -809,6 +854,9 @@ class Agent(pulumi.CustomResource):
             if storage_enabled is None:
                 storage_enabled = True
             __props__.__dict__["storage_enabled"] = storage_enabled
+            if tls_compatibility_mode is None:
+                tls_compatibility_mode = False
+            __props__.__dict__["tls_compatibility_mode"] = tls_compatibility_mode
             if trusted_ca is None:
                 trusted_ca = False
             __props__.__dict__["trusted_ca"] = trusted_ca
@@ -845,6 +893,7 @@ class Agent(pulumi.CustomResource):
         __props__.__dict__["cluster_labels"] = None
         __props__.__dict__["default_limits_enforcement"] = None
         __props__.__dict__["default_node_resources"] = None
+        __props__.__dict__["default_resource_slice_class_enabled"] = None
         __props__.__dict__["drift"] = None
         __props__.__dict__["external_cidr"] = None
         __props__.__dict__["force_delete"] = None
@@ -868,6 +917,7 @@ class Agent(pulumi.CustomResource):
         __props__.__dict__["resource_enforcement"] = None
         __props__.__dict__["service_cidr"] = None
         __props__.__dict__["storage_enabled"] = None
+        __props__.__dict__["tls_compatibility_mode"] = None
         __props__.__dict__["trusted_ca"] = None
         __props__.__dict__["version"] = None
         return Agent(resource_name, opts=opts, __props__=__props__)
@@ -943,6 +993,14 @@ class Agent(pulumi.CustomResource):
         What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
         """
         return pulumi.get(self, "default_node_resources")
+
+    @_builtins.property
+    @pulumi.getter(name="defaultResourceSliceClassEnabled")
+    def default_resource_slice_class_enabled(self) -> pulumi.Output[_builtins.bool]:
+        """
+        Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+        """
+        return pulumi.get(self, "default_resource_slice_class_enabled")
 
     @_builtins.property
     @pulumi.getter
@@ -1127,6 +1185,14 @@ class Agent(pulumi.CustomResource):
         Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
         """
         return pulumi.get(self, "storage_enabled")
+
+    @_builtins.property
+    @pulumi.getter(name="tlsCompatibilityMode")
+    def tls_compatibility_mode(self) -> pulumi.Output[_builtins.bool]:
+        """
+        Make the cluster's own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+        """
+        return pulumi.get(self, "tls_compatibility_mode")
 
     @_builtins.property
     @pulumi.getter(name="trustedCA")

@@ -1,7 +1,10 @@
+import { createPublicKey } from "node:crypto";
 import { expect } from "chai";
 import {
+  DataKeys,
   LabelValues,
   Labels,
+  Names,
   QuotaResource,
   ResourceSliceResource,
   TenantResource,
@@ -53,7 +56,7 @@ describe("slices of any class, and what is not acceptable", function () {
   before(async function () {
     this.timeout(START_LIMIT_MS);
     [consumer, provider] = await Promise.all([
-      startControlPlane("consumer"),
+      startControlPlane("consumer", { tlsCompatibilityMode: true }),
       startControlPlane("provider", {}, { webhooks: true }),
     ]);
     here = tenantNamespaceName(provider.id);
@@ -63,6 +66,15 @@ describe("slices of any class, and what is not acceptable", function () {
 
   after(async () => {
     await Promise.all([consumer?.stop(), provider?.stop()]);
+  });
+
+  it("are asked for by an RSA key in TLS compatibility mode, by an Ed25519 key otherwise", async () => {
+    const keyTypeOf = async ({ client }: ControlPlane): Promise<string | undefined> => {
+      const id = { name: Names.authenticationKeysSecret, namespace: Names.namespace };
+      const keys = await client.get(SecretResource, id);
+      return createPublicKey(Buffer.from(keys?.data?.[DataKeys.publicKey] ?? "", "base64")).asymmetricKeyType;
+    };
+    expect(await Promise.all([consumer, provider].map(keyTypeOf))).to.deep.equal(["rsa", "ed25519"]);
   });
 
   describe("a Tenant is refused", () => {

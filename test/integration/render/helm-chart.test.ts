@@ -47,6 +47,10 @@ const VARIANTS: Record<string, object> = {
     loadBalancerClasses: ["metal"],
     resourceEnforcement: false,
   },
+  "keys for older TLS and slices left to another controller": {
+    tlsCompatibilityMode: true,
+    defaultResourceSliceClassEnabled: false,
+  },
   "a storage class": { realStorageClass: "fast" },
   "labels and annotations": {
     clusterLabels: { "liqo.io/provider": "kind", "topology.kubernetes.io/region": "here" },

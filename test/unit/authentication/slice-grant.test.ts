@@ -21,6 +21,14 @@ const CLASSES = [
   { metadata: { name: "a" }, provisioner: "x" },
 ];
 
+function offByArguments(): Pick<typeof CONFIG, "defaultSliceClassEnabled"> {
+  const { defaultSliceClassEnabled } = parseControllerArguments(
+    ["--cluster-id=p", "--default-resource-slice-class-enabled=false"],
+    {},
+  );
+  return { defaultSliceClassEnabled };
+}
+
 function slice(spec: object): ReturnType<typeof ResourceSliceResource.build> {
   return ResourceSliceResource.build({ metadata: { name: "s" }, spec });
 }
@@ -60,6 +68,14 @@ describe("the built-in slice class", () => {
       status: "Accepted",
       reason: "ResourceSliceResourcesAccepted",
     });
+  });
+
+  it("leaves slices of its own class to another controller where it is switched off", () => {
+    const owner = TenantResource.build({ metadata: {}, spec: { clusterID: "c", tenantCondition: "Active" } });
+    const off = { ...CONFIG, ...offByArguments() };
+    const cluster = { storageClasses: CLASSES, nodes: [] };
+    expect(answerResources({}, slice({ class: "default" }), owner, off, cluster)).to.deep.equal({});
+    expect(answerResources({}, slice({}), owner, CONFIG, cluster).conditions?.[0]?.status).to.equal("Accepted");
   });
 
   it("tells the architecture of the cluster's nodes where it is one, and not what is assumed anyway; the administrator's word counts more", () => {

@@ -24,6 +24,7 @@ function descend(command: Command, [word = "", ...rest]: string[]): Command {
 
 interface Schema {
   resources: Record<string, { inputProperties: Record<string, { $ref?: string }>; properties: object }>;
+  provider: { inputProperties: Record<string, { $ref?: string }> };
   types: Record<string, { properties?: Record<string, unknown> }>;
 }
 
@@ -70,6 +71,22 @@ describe("the pages about the command line", () => {
         expect(propertyOf(schema, resource, property), `${row}: ${property}`).to.not.equal(undefined);
       }
     }
+  });
+
+  it("name every property of the Agent that stands for an option of Liqo's installation", () => {
+    const { resources, provider } = packageSchema(registry, "1.2.3") as unknown as Schema;
+    const own = resources["liqo:index:Agent"]?.inputProperties ?? {};
+    const known = { ...own, ...resources["liqo:index:NetworkLink"]?.inputProperties, ...provider.inputProperties };
+    const rows =
+      read("docs/comparison.md")
+        .split("## Options of `install`")[1]
+        ?.match(/^\| (?!of |-).*$/gm) ?? [];
+    const told = rows.flatMap((row) => [...(row.split("|")[2] ?? "").matchAll(/`([a-z][A-Za-z]*)`/g)]);
+    const names = told.map(([, name = ""]) => name);
+    for (const name of names) expect(Object.keys(known), name).to.include(name);
+    // Of this package alone: where the cluster is, what runs the agent, and how it is taken away.
+    const further = /^(cluster|namespace|image.*|.*[rR]eplicas|forceDelete)$/;
+    expect(Object.keys(own).filter((name) => !further.test(name) && !names.includes(name))).to.deep.equal([]);
   });
 });
 

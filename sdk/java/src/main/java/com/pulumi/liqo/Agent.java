@@ -188,6 +188,20 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.defaultNodeResources;
     }
     /**
+     * Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     * 
+     */
+    @Export(name="defaultResourceSliceClassEnabled", refs={Boolean.class}, tree="[0]")
+    private Output<Boolean> defaultResourceSliceClassEnabled;
+
+    /**
+     * @return Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     * 
+     */
+    public Output<Boolean> defaultResourceSliceClassEnabled() {
+        return this.defaultResourceSliceClassEnabled;
+    }
+    /**
      * What a refresh found missing or changed in the clusters; the next `pulumi up` repairs it. Empty otherwise.
      * 
      */
@@ -508,6 +522,20 @@ public class Agent extends com.pulumi.resources.CustomResource {
      */
     public Output<Boolean> storageEnabled() {
         return this.storageEnabled;
+    }
+    /**
+     * Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     * 
+     */
+    @Export(name="tlsCompatibilityMode", refs={Boolean.class}, tree="[0]")
+    private Output<Boolean> tlsCompatibilityMode;
+
+    /**
+     * @return Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     * 
+     */
+    public Output<Boolean> tlsCompatibilityMode() {
+        return this.tlsCompatibilityMode;
     }
     /**
      * The API server&#39;s certificate is publicly trusted, so that others need no CA. Default: false.

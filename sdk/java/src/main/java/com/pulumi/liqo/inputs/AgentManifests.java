@@ -127,6 +127,21 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
+     * Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     * 
+     */
+    @Import(name="defaultResourceSliceClassEnabled")
+    private @Nullable Boolean defaultResourceSliceClassEnabled;
+
+    /**
+     * @return Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     * 
+     */
+    public Optional<Boolean> defaultResourceSliceClassEnabled() {
+        return Optional.ofNullable(this.defaultResourceSliceClassEnabled);
+    }
+
+    /**
      * The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
      * 
      */
@@ -442,6 +457,21 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
+     * Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     * 
+     */
+    @Import(name="tlsCompatibilityMode")
+    private @Nullable Boolean tlsCompatibilityMode;
+
+    /**
+     * @return Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     * 
+     */
+    public Optional<Boolean> tlsCompatibilityMode() {
+        return Optional.ofNullable(this.tlsCompatibilityMode);
+    }
+
+    /**
      * The API server&#39;s certificate is publicly trusted, so that others need no CA. Default: false.
      * 
      */
@@ -466,6 +496,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         this.clusterLabels = $.clusterLabels;
         this.defaultLimitsEnforcement = $.defaultLimitsEnforcement;
         this.defaultNodeResources = $.defaultNodeResources;
+        this.defaultResourceSliceClassEnabled = $.defaultResourceSliceClassEnabled;
         this.externalCIDR = $.externalCIDR;
         this.gatewayReplicas = $.gatewayReplicas;
         this.image = $.image;
@@ -487,6 +518,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         this.resourceEnforcement = $.resourceEnforcement;
         this.serviceCIDR = $.serviceCIDR;
         this.storageEnabled = $.storageEnabled;
+        this.tlsCompatibilityMode = $.tlsCompatibilityMode;
         this.trustedCA = $.trustedCA;
     }
 
@@ -582,6 +614,17 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
          */
         public Builder defaultNodeResources(@Nullable Map<String,String> defaultNodeResources) {
             $.defaultNodeResources = defaultNodeResources;
+            return this;
+        }
+
+        /**
+         * @param defaultResourceSliceClassEnabled Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder defaultResourceSliceClassEnabled(@Nullable Boolean defaultResourceSliceClassEnabled) {
+            $.defaultResourceSliceClassEnabled = defaultResourceSliceClassEnabled;
             return this;
         }
 
@@ -877,6 +920,17 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
+         * @param tlsCompatibilityMode Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tlsCompatibilityMode(@Nullable Boolean tlsCompatibilityMode) {
+            $.tlsCompatibilityMode = tlsCompatibilityMode;
+            return this;
+        }
+
+        /**
          * @param trustedCA The API server&#39;s certificate is publicly trusted, so that others need no CA. Default: false.
          * 
          * @return builder
@@ -890,6 +944,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         public AgentManifests build() {
             $.apiServerProxy = Codegen.booleanProp("apiServerProxy").arg($.apiServerProxy).def(true).getNullable();
             $.defaultLimitsEnforcement = Codegen.objectProp("defaultLimitsEnforcement", LimitsEnforcement.class).arg($.defaultLimitsEnforcement).def(LimitsEnforcement.None).getNullable();
+            $.defaultResourceSliceClassEnabled = Codegen.booleanProp("defaultResourceSliceClassEnabled").arg($.defaultResourceSliceClassEnabled).def(true).getNullable();
             $.gatewayReplicas = Codegen.integerProp("gatewayReplicas").arg($.gatewayReplicas).def(1).getNullable();
             $.image = Codegen.stringProp("image").arg($.image).def("localhost/pulumi-liqo/agent:0.1.0").getNullable();
             $.imagePullPolicy = Codegen.objectProp("imagePullPolicy", ImagePullPolicy.class).arg($.imagePullPolicy).def(ImagePullPolicy.IfNotPresent).getNullable();
@@ -901,6 +956,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
             $.replicas = Codegen.integerProp("replicas").arg($.replicas).def(1).getNullable();
             $.resourceEnforcement = Codegen.booleanProp("resourceEnforcement").arg($.resourceEnforcement).def(true).getNullable();
             $.storageEnabled = Codegen.booleanProp("storageEnabled").arg($.storageEnabled).def(true).getNullable();
+            $.tlsCompatibilityMode = Codegen.booleanProp("tlsCompatibilityMode").arg($.tlsCompatibilityMode).def(false).getNullable();
             $.trustedCA = Codegen.booleanProp("trustedCA").arg($.trustedCA).def(false).getNullable();
             return $;
         }

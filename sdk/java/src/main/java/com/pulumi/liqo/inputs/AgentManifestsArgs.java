@@ -128,6 +128,21 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
+     * Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     * 
+     */
+    @Import(name="defaultResourceSliceClassEnabled")
+    private @Nullable Output<Boolean> defaultResourceSliceClassEnabled;
+
+    /**
+     * @return Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+     * 
+     */
+    public Optional<Output<Boolean>> defaultResourceSliceClassEnabled() {
+        return Optional.ofNullable(this.defaultResourceSliceClassEnabled);
+    }
+
+    /**
      * The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
      * 
      */
@@ -443,6 +458,21 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
+     * Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     * 
+     */
+    @Import(name="tlsCompatibilityMode")
+    private @Nullable Output<Boolean> tlsCompatibilityMode;
+
+    /**
+     * @return Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+     * 
+     */
+    public Optional<Output<Boolean>> tlsCompatibilityMode() {
+        return Optional.ofNullable(this.tlsCompatibilityMode);
+    }
+
+    /**
      * The API server&#39;s certificate is publicly trusted, so that others need no CA. Default: false.
      * 
      */
@@ -467,6 +497,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         this.clusterLabels = $.clusterLabels;
         this.defaultLimitsEnforcement = $.defaultLimitsEnforcement;
         this.defaultNodeResources = $.defaultNodeResources;
+        this.defaultResourceSliceClassEnabled = $.defaultResourceSliceClassEnabled;
         this.externalCIDR = $.externalCIDR;
         this.gatewayReplicas = $.gatewayReplicas;
         this.image = $.image;
@@ -488,6 +519,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         this.resourceEnforcement = $.resourceEnforcement;
         this.serviceCIDR = $.serviceCIDR;
         this.storageEnabled = $.storageEnabled;
+        this.tlsCompatibilityMode = $.tlsCompatibilityMode;
         this.trustedCA = $.trustedCA;
     }
 
@@ -654,6 +686,27 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
          */
         public Builder defaultNodeResources(Map<String,String> defaultNodeResources) {
             return defaultNodeResources(Output.of(defaultNodeResources));
+        }
+
+        /**
+         * @param defaultResourceSliceClassEnabled Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder defaultResourceSliceClassEnabled(@Nullable Output<Boolean> defaultResourceSliceClassEnabled) {
+            $.defaultResourceSliceClassEnabled = defaultResourceSliceClassEnabled;
+            return this;
+        }
+
+        /**
+         * @param defaultResourceSliceClassEnabled Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder defaultResourceSliceClassEnabled(Boolean defaultResourceSliceClassEnabled) {
+            return defaultResourceSliceClassEnabled(Output.of(defaultResourceSliceClassEnabled));
         }
 
         /**
@@ -1158,6 +1211,27 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
+         * @param tlsCompatibilityMode Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tlsCompatibilityMode(@Nullable Output<Boolean> tlsCompatibilityMode) {
+            $.tlsCompatibilityMode = tlsCompatibilityMode;
+            return this;
+        }
+
+        /**
+         * @param tlsCompatibilityMode Make the cluster&#39;s own key an RSA key instead of Ed25519, for providers whose API servers or proxies do not know the latter. A key that is there already stays until it is rotated (docs/operations.md). Default: false.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tlsCompatibilityMode(Boolean tlsCompatibilityMode) {
+            return tlsCompatibilityMode(Output.of(tlsCompatibilityMode));
+        }
+
+        /**
          * @param trustedCA The API server&#39;s certificate is publicly trusted, so that others need no CA. Default: false.
          * 
          * @return builder
@@ -1181,6 +1255,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
         public AgentManifestsArgs build() {
             $.apiServerProxy = Codegen.booleanProp("apiServerProxy").output().arg($.apiServerProxy).def(true).getNullable();
             $.defaultLimitsEnforcement = Codegen.objectProp("defaultLimitsEnforcement", LimitsEnforcement.class).output().arg($.defaultLimitsEnforcement).def(LimitsEnforcement.None).getNullable();
+            $.defaultResourceSliceClassEnabled = Codegen.booleanProp("defaultResourceSliceClassEnabled").output().arg($.defaultResourceSliceClassEnabled).def(true).getNullable();
             $.gatewayReplicas = Codegen.integerProp("gatewayReplicas").output().arg($.gatewayReplicas).def(1).getNullable();
             $.image = Codegen.stringProp("image").output().arg($.image).def("localhost/pulumi-liqo/agent:0.1.0").getNullable();
             $.imagePullPolicy = Codegen.objectProp("imagePullPolicy", ImagePullPolicy.class).output().arg($.imagePullPolicy).def(ImagePullPolicy.IfNotPresent).getNullable();
@@ -1192,6 +1267,7 @@ public final class AgentManifestsArgs extends com.pulumi.resources.ResourceArgs 
             $.replicas = Codegen.integerProp("replicas").output().arg($.replicas).def(1).getNullable();
             $.resourceEnforcement = Codegen.booleanProp("resourceEnforcement").output().arg($.resourceEnforcement).def(true).getNullable();
             $.storageEnabled = Codegen.booleanProp("storageEnabled").output().arg($.storageEnabled).def(true).getNullable();
+            $.tlsCompatibilityMode = Codegen.booleanProp("tlsCompatibilityMode").output().arg($.tlsCompatibilityMode).def(false).getNullable();
             $.trustedCA = Codegen.booleanProp("trustedCA").output().arg($.trustedCA).def(false).getNullable();
             return $;
         }
