@@ -115,7 +115,7 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     why: "The rights of the virtual nodes' processes.",
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["clusterrolebindings"],
-    verbs: ["create", "patch", "delete"],
+    verbs: [...READ, "create", "patch", "delete"],
   },
   {
     why: "The consumer's rights in the namespaces it is given.",

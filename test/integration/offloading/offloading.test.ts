@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod, PodSpec } from "kubernetes-types/core/v1";
-import type { PodDisruptionBudget } from "kubernetes-types/policy/v1";
 import {
   ForeignClusterResource,
   IdentityResource,
@@ -27,12 +27,12 @@ import {
   RoleBindingResource,
   ServiceAccountResource,
   type KubeClient,
-  type ResourceType,
   sameJson,
 } from "../../../agent/runtime/index.js";
 import { virtualKubeletTemplate } from "../../../agent/install/virtual-kubelet-template.js";
 import { DRAIN_DEADLINE_MS } from "../../../agent/controller/offloading/virtual-node/drain-condition.js";
 import { median } from "../../bench/result.js";
+import { PodDisruptionBudgetResource } from "../../support/disruption-budget.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { remoteVolume } from "../support/remote-volume.js";
 import { ensureNamespace, eventually, gone, startController, tenantLabels, type RunningController } from "./harness.js";
@@ -43,14 +43,6 @@ const FROM_CONSUMER = "liqo-tenant-consumer";
 const VIRTUAL_NODE = { name: "provider", namespace: TO_PROVIDER };
 const OFFLOADING = { name: "offloading", namespace: "app" };
 const GRACE_SECONDS = 2;
-
-const PodDisruptionBudgetResource: ResourceType<PodDisruptionBudget> = {
-  group: "policy",
-  version: "v1",
-  kind: "PodDisruptionBudget",
-  plural: "poddisruptionbudgets",
-  namespaced: true,
-};
 
 describe("offloading controllers against a real API server", function () {
   this.timeout(90_000);
@@ -234,10 +226,10 @@ describe("offloading controllers against a real API server", function () {
     const here = { name: "liqo-custom-resources-provider" };
     const template = { name: "virtual-kubelet-default", namespace: "liqo" };
     const widgets = { group: "example.com", version: "v1", kind: "Widget", plural: "widgets" };
-    const argumentsOf = async (): Promise<string[]> => {
-      const deployment = await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER });
-      return deployment?.spec?.template.spec?.containers[0]?.args ?? [];
-    };
+    const deploymentOf = async (): Promise<Deployment> =>
+      (await client.get(DeploymentResource, { name: "vk-provider", namespace: TO_PROVIDER }))!;
+    const argumentsOf = async (): Promise<string[]> =>
+      (await deploymentOf()).spec?.template.spec?.containers[0]?.args ?? [];
     expect(await client.get(RoleBindingResource, there)).to.equal(undefined);
     const { spec } = virtualKubeletTemplate(controller.context.config);
     const options = VkOptionsTemplateResource.build({
@@ -264,6 +256,16 @@ describe("offloading controllers against a real API server", function () {
     // A virtual node that reflects none any more has no rights to them.
     await client.delete(VkOptionsTemplateResource, template);
     await gone(client, ClusterRoleBindingResource, here);
+
+    // And nobody asks the API server to take away what is not there, pass by pass.
+    const before = await deletions("clusterrolebindings");
+    for (const pass of ["first", "second"]) {
+      const patch = { spec: { template: { metadata: { labels: { pass } } } } };
+      await client.mergePatch(VirtualNodeResource, VIRTUAL_NODE, patch);
+      await eventually(`the ${pass} pass`, async () => (await deploymentOf()).metadata?.labels?.["pass"] === pass);
+    }
+    expect(await deletions("clusterrolebindings")).to.equal(before);
+    await client.mergePatch(VirtualNodeResource, VIRTUAL_NODE, { spec: { template: null } });
   });
 
   it("never adopts a namespace that exists, and makes its own when that is gone", async () => {
@@ -616,6 +618,15 @@ describe("offloading controllers against a real API server", function () {
       );
       return event?.message;
     });
+  }
+
+  /** How often the API server has been asked to delete one of these, also in vain. */
+  async function deletions(resource: string): Promise<number> {
+    const lines = (await client.text("/metrics")).split("\n");
+    return lines
+      .filter((line) => line.startsWith("apiserver_request_total{") && line.includes(`resource="${resource}"`))
+      .filter((line) => line.includes('verb="DELETE"'))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   }
 
   /** Gives a pod a budget that, without its controller, has never anything to spare. Returns what ends the budget. */

@@ -74,6 +74,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
     labelSelector: `${Labels.offloadingComponent}=${LabelValues.virtualKubeletComponent}`,
   });
   const customRole = customRoles(context, Names.virtualKubeletLocalCustomRole);
+  const bindings = informers.for(ClusterRoleBindingResource, { labelSelector: Labels.remoteClusterID });
   const processes = virtualKubeletPods(context);
   const nodes = virtualClusterNodes(context);
   const pods = offloadedPods(context);
@@ -142,10 +143,11 @@ export function virtualNodeController(context: ControllerContext): Controller {
     if (!customRole.get(Names.virtualKubeletLocalCustomRole)) return;
     const binding = customRoleBindingOf(virtualNode);
     if (options.customResources?.length) {
-      await client.apply(ClusterRoleBindingResource, binding, { fieldManager: FIELD_MANAGER });
+      bindings.observe(await client.apply(ClusterRoleBindingResource, binding, { fieldManager: FIELD_MANAGER }));
       return;
     }
-    await client.delete(ClusterRoleBindingResource, { name: binding.metadata?.name ?? "" });
+    const { name = "" } = binding.metadata ?? {};
+    if (bindings.get(name)) await client.delete(ClusterRoleBindingResource, { name });
   }
 
   async function ensureNamespaceMap(virtualNode: VirtualNode): Promise<void> {
