@@ -1,20 +1,27 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import type { Pod } from "kubernetes-types/core/v1";
+import type { Pod, Service } from "kubernetes-types/core/v1";
+import type { Ingress } from "kubernetes-types/networking/v1";
 import {
   IngressResource,
   PersistentVolumeClaimResource,
   PersistentVolumeResource,
   ServiceResource,
+  StorageClassResource,
+  type ResourceType,
 } from "../../agent/runtime/index.js";
+import { publishedAtAnnotation } from "../../agent/virtual-node/reflection/published-address.js";
 import { downClusters } from "../clusters/index.js";
 import { until } from "../clusters/support/wait.js";
 import { offload, peerings } from "../soak/environment.js";
 import { soak } from "../soak/soak.js";
 import { prepareAuditedLab } from "../support/audit.js";
+import { deployIngressController } from "../support/ingress-controller/deploy.js";
 import { REPOSITORY, type LabCluster } from "../support/lab.js";
+import { LoadBalancers } from "../support/load-balancers.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { writeProgram } from "../support/program.js";
 import type { PulumiStack } from "../support/pulumi.js";
@@ -31,6 +38,8 @@ const REMOTE_SHOP = "shop-app-consumer";
 const SOAK = "soak";
 const SOAK_MS = 60_000;
 const INGRESS_CLASS = "edge";
+/** The consumer's own, and its default. */
+const HOME_INGRESS_CLASS = "home";
 const LOAD_BALANCER_CLASS = "example.org/metal";
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 const MANIFESTS = path.join(REPOSITORY, "test/e2e/application/shop.yaml");
@@ -42,6 +51,7 @@ describe("an application over three clusters", function () {
   let consumer: LabCluster, east: LabCluster, west: LabCluster;
   let stack: PulumiStack;
   const volumes = new VolumeProvisioner();
+  const loadBalancers = new LoadBalancers();
   const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-application-"));
 
   before(async function () {
@@ -56,12 +66,29 @@ describe("an application over three clusters", function () {
         loadBalancerClasses: [LOAD_BALANCER_CLASS],
       });
     stack = await writeProgram(lab, folder, "application", resources);
-    await stack.up();
+    loadBalancers.serve(consumer);
+    for (const provider of [east, west]) loadBalancers.serve(provider, LOAD_BALANCER_CLASS);
+    const edge = { ingressClass: INGRESS_CLASS, loadBalancerClass: LOAD_BALANCER_CLASS };
+    await Promise.all([
+      stack.up(),
+      deployIngressController(consumer, { ingressClass: HOME_INGRESS_CLASS, isDefault: true }),
+      ...[east, west].map((provider) => deployIngressController(provider, edge)),
+    ]);
+    // What the manifests leave to their cluster: it has no disks of its own, so that its default class is for nodes whose clusters have some.
+    const offered = { key: "storage.liqo.io/available", values: ["true"] };
+    await consumer.client.mergePatch(
+      StorageClassResource,
+      { name: "liqo" },
+      {
+        metadata: { annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+        allowedTopologies: [{ matchLabelExpressions: [offered] }],
+      },
+    );
   });
 
   after(async () => {
     if (!KEEP) await downClusters([CONSUMER, EAST, WEST].map(({ name }) => name));
-    await volumes.stop();
+    await Promise.all([volumes.stop(), loadBalancers.stop()]);
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -78,6 +105,18 @@ describe("an application over three clusters", function () {
       Number(await ask(pod, "http://database/cgi-bin/orders")),
     );
   const providers = (): Record<string, LabCluster> => ({ [EAST.name]: east, [WEST.name]: west });
+  /** The address at which a cluster has published something of the shop. */
+  const addressOf = async (
+    { client, cluster }: LabCluster,
+    type: ResourceType<Ingress> | ResourceType<Service>,
+    name: string,
+  ): Promise<string> => {
+    const namespace = client === consumer.client ? SHOP : REMOTE_SHOP;
+    return until(`an address of ${type.kind} ${name} in ${cluster.name}`, 30_000, async () => {
+      const found = await client.get<Ingress | Service>(type, { name, namespace });
+      return found?.status?.loadBalancer?.ingress?.[0]?.ip;
+    });
+  };
 
   it("is deployed unchanged, and runs in all of them", async () => {
     await offloadNamespace(consumer, SHOP, { podOffloadingStrategy: "LocalAndRemote" });
@@ -105,17 +144,62 @@ describe("an application over three clusters", function () {
   });
 
   it("is published by the providers' ingress and load balancer classes", async () => {
+    const home = await consumer.client.get(IngressResource, { name: "web", namespace: SHOP });
+    expect(home?.spec?.ingressClassName).to.equal(HOME_INGRESS_CLASS);
     for (const [name, { client }] of Object.entries(providers())) {
       const ingress = await until(`the Ingress in ${name}`, 20_000, () =>
         client.get(IngressResource, { name: "web", namespace: REMOTE_SHOP }),
       );
       expect(ingress.spec?.ingressClassName).to.equal(INGRESS_CLASS);
-      expect(ingress.spec?.rules?.[0]?.host).to.equal("shop.example");
-      expect(ingress.spec?.rules?.[0]?.http?.paths[0]?.backend.service?.name).to.equal("web");
+      expect(ingress.spec?.rules).to.deep.equal(home?.spec?.rules);
       const door = await until(`the Service in ${name}`, 20_000, () =>
         client.get(ServiceResource, { name: "door", namespace: REMOTE_SHOP }),
       );
       expect(door.spec).to.include({ type: "LoadBalancer", loadBalancerClass: LOAD_BALANCER_CLASS });
+    }
+  });
+
+  it("answers from outside through the Ingress and the load balancer of each cluster, from all of them", async () => {
+    const web = (await podsOf("web", 3)).map(({ metadata }) => metadata?.name ?? "").sort();
+    for (const lab of [consumer, east, west]) {
+      const [ingress, door] = await Promise.all([
+        addressOf(lab, IngressResource, "web"),
+        addressOf(lab, ServiceResource, "door"),
+      ]);
+      expect(ingress).to.not.equal(door);
+      for (const address of [ingress, door]) {
+        const hosts = new Set<string>();
+        await until(`answers of all web pods, at ${address} of ${lab.cluster.name}`, 60_000, async () => {
+          const { status, body } = await request(address, "shop.example");
+          expect(status, body).to.equal(200);
+          const [host = "", greeting] = body.trim().split(" ");
+          expect(greeting).to.equal("welcome");
+          hosts.add(host);
+          return hosts.size === 3 ? true : undefined;
+        });
+        expect([...hosts].sort()).to.deep.equal(web);
+      }
+      expect((await request(ingress, "another.example")).status).to.equal(404);
+    }
+    expect(loadBalancers.failures).to.deep.equal([]);
+  });
+
+  it("tells at home where its providers have published it, beside its own addresses", async () => {
+    for (const [type, name] of [
+      [IngressResource, "web"],
+      [ServiceResource, "door"],
+    ] as const) {
+      const own = await addressOf(consumer, type, name);
+      for (const [provider, lab] of Object.entries(providers())) {
+        const address = await addressOf(lab, type, name);
+        expect(address).to.not.equal(own);
+        await until(`${type.kind} ${name} told to be at ${provider}`, 20_000, async () => {
+          const { metadata } = (await consumer.client.get<Ingress | Service>(type, { name, namespace: SHOP })) ?? {};
+          return metadata?.annotations?.[publishedAtAnnotation(provider)] === address ? true : undefined;
+        });
+      }
+      const { status } = (await consumer.client.get<Ingress | Service>(type, { name, namespace: SHOP })) ?? {};
+      expect(status?.loadBalancer?.ingress?.map(({ ip }) => ip)).to.deep.equal([own]);
     }
   });
 
@@ -174,3 +258,16 @@ describe("an application over three clusters", function () {
     expect(result.faults).to.not.deep.equal([]);
   });
 });
+
+/** Asks what a door leads to, as whoever found it by that name. */
+function request(address: string, host: string): Promise<{ status?: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const path = "/cgi-bin/shop";
+    const asked = http.get({ host: address, path, headers: { host }, agent: false, timeout: 10_000 }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (text: string) => (body += text));
+      response.on("error", reject).on("end", () => resolve({ status: response.statusCode, body }));
+    });
+    asked.on("timeout", () => asked.destroy(new Error(`${address}: no answer within 10 s`))).on("error", reject);
+  });
+}
