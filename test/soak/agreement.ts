@@ -1,10 +1,14 @@
 import type { Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { Event as CoreEvent, Pod } from "kubernetes-types/core/v1";
-import { Labels, ShadowPodResource } from "../../agent/api/index.js";
+import { ConfigurationResource, Labels, ShadowPodResource, mapRemoteAddress } from "../../agent/api/index.js";
 import {
   ConfigMapResource,
   DeploymentResource,
+  EndpointSliceResource,
   EventResource,
+  IngressResource,
+  PersistentVolumeClaimResource,
+  PersistentVolumeResource,
   PodResource,
   SecretResource,
   ServiceResource,
@@ -14,6 +18,8 @@ import {
 } from "../../agent/runtime/index.js";
 import { isReady } from "../support/workload.js";
 import { JobResource, StatefulSetResource } from "./changes.js";
+import { claimsDiffer } from "./claims-agreement.js";
+import { endpointsDiffer } from "./endpoints-agreement.js";
 
 /** So many warnings are told, the last ones. */
 const WARNINGS = 10;
@@ -29,8 +35,8 @@ export interface Shared {
 
 /** What the two clusters do not agree on, and what has not settled yet, a line each; empty when all is well. */
 export async function disagreements(shared: Shared): Promise<string[]> {
-  const lists = await Promise.all([podsDiffer(shared), reflectedDiffer(shared), unsettled(shared)]);
-  return lists.flat();
+  const lists = [podsDiffer, reflectedDiffer, slicesDiffer, volumesDiffer, unsettled].map((look) => look(shared));
+  return (await Promise.all(lists)).flat();
 }
 
 async function podsDiffer(shared: Shared): Promise<string[]> {
@@ -63,11 +69,11 @@ function podDiffers(name: string, local: Pod, remote: Pod | undefined): string[]
 
 interface WithData extends KubeObject {
   data?: Record<string, string>;
-  spec?: { ports?: { port: number }[] };
+  spec?: { ports?: { port: number }[]; rules?: object[] };
 }
 
 async function reflectedDiffer(shared: Shared): Promise<string[]> {
-  const kinds = [ConfigMapResource, SecretResource, ServiceResource] as ResourceType<WithData>[];
+  const kinds = [ConfigMapResource, SecretResource, ServiceResource, IngressResource] as ResourceType<WithData>[];
   const lists = await Promise.all(
     kinds.map(async (type) => {
       const [local, remote] = await Promise.all([
@@ -94,12 +100,32 @@ function wanted(objects: Map<string, WithData>): Map<string, WithData> {
 
 function reflectionsDiffer(kind: string, local: Map<string, WithData>, remote: Map<string, WithData>): string[] {
   const content = (object: WithData | undefined): string =>
-    object ? JSON.stringify([object.data, object.spec?.ports?.map(({ port }) => port)]) : "nothing";
+    object ? JSON.stringify([object.data, object.spec?.ports?.map(({ port }) => port), object.spec?.rules]) : "nothing";
   const names = new Set([...local.keys(), ...remote.keys()]);
   return [...names].flatMap((name) => {
     const [here, there] = [content(local.get(name)), content(remote.get(name))];
     return here === there ? [] : [`${kind} ${name} is ${here} here and ${there} there`];
   });
+}
+
+async function slicesDiffer({ consumer, namespace, provider, remoteNamespace }: Shared): Promise<string[]> {
+  const [local, remote, configurations] = await Promise.all([
+    consumer.list(EndpointSliceResource, { namespace }),
+    provider.list(EndpointSliceResource, { namespace: remoteNamespace }),
+    provider.list(ConfigurationResource, { labelSelector: `${Labels.remoteClusterID}=${consumer.cluster}` }),
+  ]);
+  const [configuration] = configurations.items;
+  if (!configuration) return [`the provider has no Configuration for ${consumer.cluster}`];
+  return endpointsDiffer(local.items, remote.items, (address) => mapRemoteAddress(configuration, address));
+}
+
+async function volumesDiffer({ consumer, namespace, provider, remoteNamespace }: Shared): Promise<string[]> {
+  const [local, volumes, remote] = await Promise.all([
+    consumer.list(PersistentVolumeClaimResource, { namespace }),
+    consumer.list(PersistentVolumeResource),
+    provider.list(PersistentVolumeClaimResource, { namespace: remoteNamespace }),
+  ]);
+  return claimsDiffer({ namespace, local: local.items, volumes: volumes.items, remote: remote.items });
 }
 
 /** No pod has been lost: whoever wants some has them. */

@@ -1,9 +1,12 @@
 import type { Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { Job } from "kubernetes-types/batch/v1";
-import type { PodTemplateSpec } from "kubernetes-types/core/v1";
+import type { PersistentVolumeClaim, PodTemplateSpec } from "kubernetes-types/core/v1";
 import {
   ConfigMapResource,
   DeploymentResource,
+  EndpointSliceResource,
+  IngressResource,
+  PersistentVolumeClaimResource,
   PodResource,
   SecretResource,
   ServiceResource,
@@ -35,6 +38,8 @@ const MANAGER = { fieldManager: "soak" };
 /** Few names, so that objects are changed and deleted as often as created. */
 const NAMES = ["red", "green", "blue"];
 const SETTINGS = "settings";
+/** Of the consumer's pod range, but of no node. */
+const UNUSED_PODS = "10.200.250";
 
 const replicated: Change = async (client, namespace, random) => {
   const name = random.pick(NAMES);
@@ -50,6 +55,21 @@ const stateful: Change = async (client, namespace, random) => {
   const spec = { replicas, serviceName: name, ...selected(name, random.pick(["one", "two"])) };
   await client.apply(StatefulSetResource, { metadata: { name, namespace }, spec }, MANAGER);
   return `statefulset ${name}, ${replicas} replicas`;
+};
+
+/** With a volume for each pod, which goes with the set, and stays while there are fewer pods. */
+const stored: Change = async (client, namespace, random) => {
+  const name = `store-${random.pick(NAMES)}`;
+  const replicas = random.integer(0, 2);
+  const { selector, template } = selected(name, random.pick(["one", "two"]));
+  for (const container of template.spec?.containers ?? [])
+    container.volumeMounts = [{ name: "data", mountPath: "/data" }];
+  const spec = {
+    ...{ replicas, serviceName: name, selector, template, volumeClaimTemplates: [dataClaim()] },
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete", whenScaled: "Retain" },
+  };
+  await client.apply(StatefulSetResource, { metadata: { name, namespace }, spec }, MANAGER);
+  return `statefulset ${name} with volumes, ${replicas} replicas`;
 };
 
 const job: Change = async (client, namespace, random) => {
@@ -92,6 +112,36 @@ const service: Change = async (client, namespace, random) => {
   return `service ${name}, port ${spec.ports[0]?.port}`;
 };
 
+const ingress: Change = async (client, namespace, random) => {
+  const name = `door-${random.pick(NAMES)}`;
+  const service = { name: `web-${random.pick(NAMES)}`, port: { number: random.integer(80, 90) } };
+  const host = `${random.pick(NAMES)}.example`;
+  const paths = [{ path: "/", pathType: "Prefix", backend: { service } }];
+  const spec = { rules: [{ host, http: { paths } }] };
+  await client.apply(IngressResource, { metadata: { name, namespace }, spec }, MANAGER);
+  return `ingress ${name}: ${host} to ${service.name}, port ${service.port.number}`;
+};
+
+/** Where a Service without a selector leads: to addresses of the consumer's pods, which the provider calls by others. */
+const endpoints: Change = async (client, namespace, random) => {
+  const name = `beyond-${random.pick(NAMES)}`;
+  const port = random.integer(8080, 8090);
+  const addresses = [...new Set(Array.from({ length: random.integer(0, 3) }, () => random.integer(1, 250)))];
+  const slice = {
+    metadata: { name, namespace, labels: { "kubernetes.io/service-name": name } },
+    addressType: "IPv4",
+    endpoints: addresses.map((last) => ({
+      addresses: [`${UNUSED_PODS}.${last}`],
+      conditions: { ready: random.next() > 0.3 },
+    })),
+    ports: [{ name: "http", port }],
+  };
+  const spec = { ports: [{ name: "http", port: 80, targetPort: port }] };
+  await client.apply(ServiceResource, { metadata: { name, namespace }, spec }, MANAGER);
+  await client.apply(EndpointSliceResource, slice, MANAGER);
+  return `endpoints ${name}: ${addresses.length}, port ${port}`;
+};
+
 const deletion: Change = async (client, namespace, random) => {
   const [type, name] = random.pick(deletable(random.pick(NAMES)));
   const deleted = await client.delete(type, { name, namespace }, { propagationPolicy: "Background" });
@@ -107,10 +157,20 @@ const podDeletion: Change = async (client, namespace, random) => {
   return `pod ${name} deleted${isForced ? " by force" : ""}`;
 };
 
+/** It goes with its pod, if there is one, and its successor is empty. */
+const claimDeletion: Change = async (client, namespace, random) => {
+  const { items } = await client.list(PersistentVolumeClaimResource, { namespace });
+  if (items.length === 0) return "no claim to delete";
+  const name = random.pick(items.map(({ metadata }) => metadata?.name ?? "").sort());
+  await client.delete(PersistentVolumeClaimResource, { name, namespace });
+  return `claim ${name} deleted`;
+};
+
 /** In the proportions in which they are chosen. */
 export const CHANGES: readonly Change[] = [
   ...[replicated, replicated, stateful, stateful, job, configMap, configMap],
   ...[secret, service, deletion, deletion, podDeletion, podDeletion],
+  ...[stored, stored, claimDeletion, ingress, endpoints, deletion],
 ];
 
 function deletable(name: string): [ResourceType, string][] {
@@ -121,6 +181,10 @@ function deletable(name: string): [ResourceType, string][] {
     [ConfigMapResource, `config-${name}`],
     [SecretResource, `secret-${name}`],
     [ServiceResource, `web-${name}`],
+    [StatefulSetResource, `store-${name}`],
+    [IngressResource, `door-${name}`],
+    [ServiceResource, `beyond-${name}`],
+    [EndpointSliceResource, `beyond-${name}`],
   ];
 }
 
@@ -141,6 +205,17 @@ function selected(
 ): { selector: { matchLabels: Record<string, string> }; template: PodTemplateSpec } {
   const labels = { app };
   return { selector: { matchLabels: labels }, template: podTemplate({ ...labels, soak }, version) };
+}
+
+function dataClaim(): PersistentVolumeClaim {
+  return {
+    metadata: { name: "data" },
+    spec: {
+      storageClassName: "liqo",
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "1Mi" } },
+    },
+  };
 }
 
 function podTemplate(labels: Record<string, string>, version: string): PodTemplateSpec {

@@ -7,6 +7,7 @@ import { downClusters } from "../clusters/index.js";
 import { whenInterrupted } from "../support/interruption.js";
 import { prepareLab, type LabCluster } from "../support/lab.js";
 import { writeProgram } from "../support/program.js";
+import { VolumeProvisioner } from "../support/volume-provisioner.js";
 import { offload, peerings } from "./environment.js";
 import { GROWTH_LIMIT, hasGrown } from "./memory-watch.js";
 import { soak, type SoakResult } from "./soak.js";
@@ -24,14 +25,17 @@ async function main(): Promise<void> {
   const { minutes, seed } = readArguments();
   console.log(`soak of ${minutes} minutes, seed ${seed}`);
   const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-soak-"));
+  const volumes = new VolumeProvisioner();
   const tidy = async (): Promise<void> => {
     if (process.env["KEEP_CLUSTERS"] === undefined) await downClusters([CONSUMER.name, PROVIDER.name]);
+    await volumes.stop();
     rmSync(folder, { recursive: true, force: true });
   };
   whenInterrupted("the clusters are taken down", tidy);
   try {
     const lab = await prepareLab([CONSUMER, PROVIDER]);
     const [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
+    await volumes.serve(provider);
     const stack = await writeProgram(lab, folder, "soak", peerings(lab, consumer, [provider]));
     await stack.up();
     await offload(consumer, NAMESPACE, PROVIDER.name);

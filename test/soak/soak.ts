@@ -33,7 +33,7 @@ const SETTLE_MS = 300_000;
 export interface SoakOptions {
   consumer: SoakCluster;
   provider: SoakCluster;
-  /** Offloaded to the provider alone, with all pods. */
+  /** Offloaded to the provider alone, which has volumes to give, with all pods. */
   namespace: string;
   remoteNamespace: string;
   virtualNode: string;

@@ -9,14 +9,18 @@ import {
   StorageClassResource,
   isAlreadyExists,
 } from "../../agent/runtime/index.js";
+import { until } from "../clusters/support/wait.js";
 import type { LabCluster } from "./lab.js";
 
 const CLASS = "disks";
+/** Tests end API servers, and start them again. */
+const PATIENCE_MS = 120_000;
 
 /** Gives test clusters a default storage class, whose volumes are folders of this machine: their nodes are on it. */
 export class VolumeProvisioner {
   private readonly folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-volumes-"));
   private readonly informers: Informer<PersistentVolumeClaim>[] = [];
+  private hasStopped = false;
   /** What could not be made. */
   readonly failures: unknown[] = [];
 
@@ -33,6 +37,7 @@ export class VolumeProvisioner {
 
   /** Takes the data along. */
   async stop(): Promise<void> {
+    this.hasStopped = true;
     await Promise.all(this.informers.map((informer) => informer.stop()));
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -50,8 +55,12 @@ export class VolumeProvisioner {
         claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", name, namespace, uid },
       },
     };
-    await client.create(PersistentVolumeResource, volume).catch((error: unknown) => {
-      if (!isAlreadyExists(error)) throw error;
+    await until(`cluster ${client.cluster}: a volume for claim ${namespace}/${name}`, PATIENCE_MS, async () => {
+      if (this.hasStopped) return true;
+      await client.create(PersistentVolumeResource, volume).catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+      return true;
     });
   }
 }
