@@ -11,14 +11,14 @@ export interface Interruption {
 }
 
 /**
- * Starts `pulumi up` or `pulumi destroy`, and signals the CLI when what it has printed matches.
+ * Starts `pulumi up` or `pulumi destroy`, and signals the CLI when what it has printed matches, or something else has happened.
  *
- * @throws Error when it ends before, or prints nothing like that within two minutes
+ * @throws Error when it ends before, or that does not come within two minutes
  */
 export function interrupt(
   stack: PulumiStack,
   operation: "up" | "destroy",
-  when: RegExp,
+  when: RegExp | Promise<unknown>,
   signal: "SIGKILL" | "SIGINT",
 ): Promise<Interruption> {
   const { program, args, env, cwd } = stack.command([operation, "--yes", "--skip-preview"]);
@@ -28,14 +28,19 @@ export function interrupt(
     let signalled = 0;
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
-      reject(new Error(`pulumi ${operation} printed nothing like ${when} within ${DEADLINE_MS / 1000} s:\n${output}`));
+      const what = when instanceof RegExp ? `printed nothing like ${when}` : "did not come to that";
+      reject(new Error(`pulumi ${operation} ${what} within ${DEADLINE_MS / 1000} s:\n${output}`));
     }, DEADLINE_MS);
-    const look = (text: string): void => {
-      output += text;
-      if (signalled || !when.test(output)) return;
+    const send = (): void => {
+      if (signalled || child.exitCode !== null) return;
       signalled = Date.now();
       child.kill(signal);
     };
+    const look = (text: string): void => {
+      output += text;
+      if (when instanceof RegExp && when.test(output)) send();
+    };
+    if (!(when instanceof RegExp)) void when.then(send, reject);
     child.stdout.setEncoding("utf8").on("data", look);
     child.stderr.setEncoding("utf8").on("data", look);
     child.on("exit", (code, exitSignal) => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import {
   Annotations,
   DataKeys,
@@ -13,6 +13,7 @@ import { RoleBindingResource, SecretResource } from "../../../agent/runtime/inde
 import { SECRET, SIGNATURE_KEY } from "../../../provider/server/signatures.js";
 import { compareListings, listEverything } from "../../support/listing.js";
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
+import { kubeconfigOf } from "./support/own-kubeconfig.js";
 import { Plugin, type Kept } from "./support/plugin.js";
 import { SIDES, startSimulatedPair, type Side, type SimulatedPair } from "./support/simulated-pair.js";
 
@@ -25,16 +26,6 @@ const POLICY = { authzPolicy: "TolerateNoHandshake" };
 const BINDING = { name: Names.remoteControlPlaneBinding, namespace: "liqo-tenant-consumer" };
 const SECRET_ID = { name: "kubeconfig-controlplane-provider", namespace: "liqo-tenant-provider" };
 
-/** Such as the owner of an EKS cluster hands out. */
-const kubeconfigOf = (token: string): string =>
-  stringify({
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": "east",
-    contexts: [{ name: "east", context: { cluster: "east", user: "friend" } }],
-    clusters: [{ name: "east", cluster: { server: "https://east.example.com" } }],
-    users: [{ name: "friend", user: { token } }],
-  });
 const TOKEN = "t0k3n-0f-a-fr1end";
 const KUBECONFIG = kubeconfigOf(TOKEN);
 const GIVEN = { ...PAIR, ...POLICY, kubeconfig: KUBECONFIG, userName: "friend" };

@@ -1,8 +1,10 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
 import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { parse, stringify } from "yaml";
 import { KubeClient } from "../../../agent/runtime/index.js";
 import type { ApiServer } from "./api-server.js";
 
@@ -73,6 +75,25 @@ export async function startWriteProxy(
       await closed;
     },
   };
+}
+
+/** A write proxy with a kubeconfig that leads through it. */
+export interface SeenWrites extends WriteProxy {
+  /** The file's name. */
+  kubeconfig: string;
+}
+
+/** Stands before an API server for those who use the kubeconfig at this place. */
+export async function seeWrites(
+  server: ApiServer,
+  kubeconfig: string,
+  observer: { happens(write: Write, phase: WritePhase): boolean },
+): Promise<SeenWrites> {
+  const proxy = await startWriteProxy(server, (write, phase) => observer.happens(write, phase));
+  const config = parse(server.kubeconfig) as { clusters: { cluster: { server: string } }[] };
+  for (const { cluster } of config.clusters) cluster.server = proxy.url;
+  await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
+  return { ...proxy, kubeconfig };
 }
 
 async function read(request: http.IncomingMessage): Promise<Buffer> {

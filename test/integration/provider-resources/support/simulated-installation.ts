@@ -1,7 +1,9 @@
 import { NetworkResource } from "../../../../agent/api/index.js";
 import {
   DaemonSetResource,
+  delay,
   DeploymentResource,
+  isNotFound,
   MutatingWebhookConfigurationResource,
   ValidatingWebhookConfigurationResource,
   type KubeClient,
@@ -10,6 +12,8 @@ import {
 } from "../../../../agent/runtime/index.js";
 import { follow, setStatus } from "./simulated-agents.js";
 
+/** While the kind is not served. */
+const ASK_AGAIN_MS = 200;
 const MANAGER = { fieldManager: "simulated-agent" };
 const NEVER = [{ name: "never", expression: "false" }];
 const NOTHING = (): Promise<void> => Promise.resolve();
@@ -72,16 +76,30 @@ export async function simulateInstallation(client: KubeClient, signal: AbortSign
       },
       signal,
     ),
-    follow(
-      client,
-      NetworkResource,
-      {
-        changed: async ({ metadata, spec, status }) => {
-          if (!status?.cidr) await setStatus(client, NetworkResource, metadata, { cidr: spec.cidr });
-        },
-        removed: NOTHING,
-      },
+    wheneverServed(
+      () =>
+        follow(
+          client,
+          NetworkResource,
+          {
+            changed: async ({ metadata, spec, status }) => {
+              if (!status?.cidr) await setStatus(client, NetworkResource, metadata, { cidr: spec.cidr });
+            },
+            removed: NOTHING,
+          },
+          signal,
+        ),
       signal,
     ),
   ]);
+}
+
+/** Goes on with a kind that comes and goes with the installation. */
+async function wheneverServed(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await work().catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    await delay(ASK_AGAIN_MS, signal);
+  }
 }
