@@ -112,7 +112,9 @@ export const peerInfo = z
       .object({
         status: health.meta({ description: "State of authentication.", typeName: "ModuleStatus" }),
         alerts,
-        APIServerAddr: z.string().optional().meta({ description: "Where the peer's API server is reached." }),
+        APIServerAddr: z
+          .string()
+          .meta({ description: "Where the peer's API server is reached; empty where it is not called." }),
         resourceSlices: z
           .array(
             z
@@ -123,7 +125,9 @@ export const peerInfo = z
                   typeName: "SliceAction",
                   enumDescriptions: { Consuming: "It uses the peer's resources.", Providing: "It lends its own." },
                 }),
-                accepted: z.boolean().meta({ description: "Whether the provider accepted it." }),
+                accepted: z
+                  .boolean()
+                  .meta({ description: "Whether the provider has accepted both its identity and its resources." }),
                 alerts,
                 resources: amounts,
               })

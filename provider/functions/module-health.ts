@@ -6,7 +6,8 @@ export type Health = "Healthy" | "Unhealthy" | "Disabled";
 
 export function moduleHealth(module: ForeignClusterModule | undefined): Health {
   if (!module?.enabled) return "Disabled";
-  return module.conditions?.every(({ status }) => isGoodState(status)) ? "Healthy" : "Unhealthy";
+  // Without any, as of an identity made by hand, nothing is wrong.
+  return (module.conditions ?? []).every(({ status }) => isGoodState(status)) ? "Healthy" : "Unhealthy";
 }
 
 /** What the module's conditions complain about, in their own words. */

@@ -14,6 +14,7 @@ import {
   type VirtualNode,
 } from "../../agent/api/index.js";
 import { Labels, LabelValues } from "../../agent/api/labels.js";
+import { findCondition } from "../../agent/runtime/conditions.js";
 import { NodeResource } from "../../agent/runtime/core-resources.js";
 import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { Node } from "kubernetes-types/core/v1";
@@ -91,7 +92,7 @@ export function describePeer(peer: ForeignCluster, sources: Sources): PeerInfo {
     authentication: {
       status: moduleHealth(authentication),
       ...alertsOf(moduleAlerts(authentication)),
-      ...(peer.status?.apiServerUrl ? { APIServerAddr: peer.status.apiServerUrl } : {}),
+      APIServerAddr: peer.status?.apiServerUrl ?? "",
       resourceSlices: ofPeer(sources.slices).map(describeSlice),
     },
     offloading: {
@@ -122,14 +123,26 @@ function gatewayOf(
   server: GatewayServer | undefined,
   client: GatewayClient | undefined,
 ): { gateway?: PeerInfo["network"]["gateway"] } {
-  if (server) {
-    const { addresses = [], port } = server.status?.endpoint ?? {};
-    return { gateway: { address: addresses, ...(port === undefined ? {} : { port }), role: "Server" } };
-  }
-  if (!client) return {};
-  const { addresses = [], port } = client.spec.endpoint ?? {};
-  return { gateway: { address: addresses, ...(port === undefined ? {} : { port }), role: "Client" } };
+  if (server) return { gateway: { ...placeOf(server.status?.endpoint), role: "Server" } };
+  return client ? { gateway: { ...placeOf(client.spec.endpoint), role: "Client" } } : {};
 }
+
+/** Of several ports, the first. */
+function placeOf({
+  addresses = [],
+  port,
+  ports = [],
+}: {
+  addresses?: string[];
+  port?: number;
+  ports?: number[];
+} = {}): { address: string[]; port?: number } {
+  const first = port ?? ports[0];
+  return { address: addresses, ...(first === undefined ? {} : { port: first }) };
+}
+
+/** A slice is of use once both are accepted: resources, and an identity to use them with. */
+const SLICE_CONDITIONS = ["Authentication", "Resources"];
 
 function describeSlice({
   metadata,
@@ -142,7 +155,7 @@ function describeSlice({
   return {
     name: metadata.name ?? "",
     action: isCopy ? "Providing" : "Consuming",
-    accepted: conditions.length > 0 && denied.length === 0 && conditions.some(({ type }) => type === "Resources"),
+    accepted: SLICE_CONDITIONS.every((type) => findCondition(conditions, type)?.status === "Accepted"),
     ...alertsOf(denied.map(({ type, message }) => `${type}: ${message ?? "denied"}`)),
     resources: texts(status?.resources ?? spec.resources),
   };

@@ -17,9 +17,9 @@ namespace Pulumi.Liqo.Outputs
     public sealed class PeerAuthentication
     {
         /// <summary>
-        /// Where the peer's API server is reached.
+        /// Where the peer's API server is reached; empty where it is not called.
         /// </summary>
-        public readonly string? APIServerAddr;
+        public readonly string APIServerAddr;
         /// <summary>
         /// What is wrong.
         /// </summary>
@@ -35,7 +35,7 @@ namespace Pulumi.Liqo.Outputs
 
         [OutputConstructor]
         private PeerAuthentication(
-            string? APIServerAddr,
+            string APIServerAddr,
 
             ImmutableArray<string> alerts,
 

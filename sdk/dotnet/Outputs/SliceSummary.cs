@@ -17,7 +17,7 @@ namespace Pulumi.Liqo.Outputs
     public sealed class SliceSummary
     {
         /// <summary>
-        /// Whether the provider accepted it.
+        /// Whether the provider has accepted both its identity and its resources.
         /// </summary>
         public readonly bool Accepted;
         /// <summary>

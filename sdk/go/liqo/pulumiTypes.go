@@ -5039,8 +5039,8 @@ func (o NodeSelectorTermArrayOutput) Index(i pulumi.IntInput) NodeSelectorTermOu
 
 // Identities and slices.
 type PeerAuthentication struct {
-	// Where the peer's API server is reached.
-	APIServerAddr *string `pulumi:"APIServerAddr"`
+	// Where the peer's API server is reached; empty where it is not called.
+	APIServerAddr string `pulumi:"APIServerAddr"`
 	// What is wrong.
 	Alerts []string `pulumi:"alerts"`
 	// Slices in both directions.
@@ -5064,9 +5064,9 @@ func (o PeerAuthenticationOutput) ToPeerAuthenticationOutputWithContext(ctx cont
 	return o
 }
 
-// Where the peer's API server is reached.
-func (o PeerAuthenticationOutput) APIServerAddr() pulumi.StringPtrOutput {
-	return o.ApplyT(func(v PeerAuthentication) *string { return v.APIServerAddr }).(pulumi.StringPtrOutput)
+// Where the peer's API server is reached; empty where it is not called.
+func (o PeerAuthenticationOutput) APIServerAddr() pulumi.StringOutput {
+	return o.ApplyT(func(v PeerAuthentication) string { return v.APIServerAddr }).(pulumi.StringOutput)
 }
 
 // What is wrong.
@@ -6826,7 +6826,7 @@ func (o SecretReferencePtrOutput) Name() pulumi.StringPtrOutput {
 
 // One slice.
 type SliceSummary struct {
-	// Whether the provider accepted it.
+	// Whether the provider has accepted both its identity and its resources.
 	Accepted bool `pulumi:"accepted"`
 	// What the asked cluster does with it.
 	Action SliceAction `pulumi:"action"`
@@ -6853,7 +6853,7 @@ func (o SliceSummaryOutput) ToSliceSummaryOutputWithContext(ctx context.Context)
 	return o
 }
 
-// Whether the provider accepted it.
+// Whether the provider has accepted both its identity and its resources.
 func (o SliceSummaryOutput) Accepted() pulumi.BoolOutput {
 	return o.ApplyT(func(v SliceSummary) bool { return v.Accepted }).(pulumi.BoolOutput)
 }

@@ -302,9 +302,9 @@ export interface NodeSelectorTerm {
  */
 export interface PeerAuthentication {
     /**
-     * Where the peer's API server is reached.
+     * Where the peer's API server is reached; empty where it is not called.
      */
-    APIServerAddr?: string;
+    APIServerAddr: string;
     /**
      * What is wrong.
      */
@@ -583,7 +583,7 @@ export interface SecretReference {
  */
 export interface SliceSummary {
     /**
-     * Whether the provider accepted it.
+     * Whether the provider has accepted both its identity and its resources.
      */
     accepted: boolean;
     /**

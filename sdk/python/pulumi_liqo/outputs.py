@@ -939,23 +939,30 @@ class PeerAuthentication(dict):
     Identities and slices.
     """
     def __init__(__self__, *,
+                 api_server_addr: _builtins.str,
                  resource_slices: Sequence['outputs.SliceSummary'],
                  status: 'ModuleStatus',
-                 api_server_addr: Optional[_builtins.str] = None,
                  alerts: Optional[Sequence[_builtins.str]] = None):
         """
         Identities and slices.
+        :param _builtins.str api_server_addr: Where the peer's API server is reached; empty where it is not called.
         :param Sequence['SliceSummary'] resource_slices: Slices in both directions.
         :param 'ModuleStatus' status: State of authentication.
-        :param _builtins.str api_server_addr: Where the peer's API server is reached.
         :param Sequence[_builtins.str] alerts: What is wrong.
         """
+        pulumi.set(__self__, "api_server_addr", api_server_addr)
         pulumi.set(__self__, "resource_slices", resource_slices)
         pulumi.set(__self__, "status", status)
-        if api_server_addr is not None:
-            pulumi.set(__self__, "api_server_addr", api_server_addr)
         if alerts is not None:
             pulumi.set(__self__, "alerts", alerts)
+
+    @_builtins.property
+    @pulumi.getter(name="APIServerAddr")
+    def api_server_addr(self) -> _builtins.str:
+        """
+        Where the peer's API server is reached; empty where it is not called.
+        """
+        return pulumi.get(self, "api_server_addr")
 
     @_builtins.property
     @pulumi.getter(name="resourceSlices")
@@ -972,14 +979,6 @@ class PeerAuthentication(dict):
         State of authentication.
         """
         return pulumi.get(self, "status")
-
-    @_builtins.property
-    @pulumi.getter(name="APIServerAddr")
-    def api_server_addr(self) -> Optional[_builtins.str]:
-        """
-        Where the peer's API server is reached.
-        """
-        return pulumi.get(self, "api_server_addr")
 
     @_builtins.property
     @pulumi.getter
@@ -1663,7 +1662,7 @@ class SliceSummary(dict):
                  alerts: Optional[Sequence[_builtins.str]] = None):
         """
         One slice.
-        :param _builtins.bool accepted: Whether the provider accepted it.
+        :param _builtins.bool accepted: Whether the provider has accepted both its identity and its resources.
         :param 'SliceAction' action: What the asked cluster does with it.
         :param _builtins.str name: The slice's name.
         :param Mapping[str, _builtins.str] resources: Amounts by resource.
@@ -1680,7 +1679,7 @@ class SliceSummary(dict):
     @pulumi.getter
     def accepted(self) -> _builtins.bool:
         """
-        Whether the provider accepted it.
+        Whether the provider has accepted both its identity and its resources.
         """
         return pulumi.get(self, "accepted")
 

@@ -234,6 +234,7 @@ describe("joining what clusters tell of each other", () => {
     network: { status: "Healthy", CIDRs: {}, ...more },
     authentication: {
       status: "Healthy",
+      APIServerAddr: "",
       resourceSlices: [{ name: "s", action: "Providing", accepted: true, resources: { cpu: "2" } }],
     },
     offloading: {

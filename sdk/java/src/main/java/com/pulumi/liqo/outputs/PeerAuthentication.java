@@ -10,16 +10,15 @@ import com.pulumi.liqo.outputs.SliceSummary;
 import java.lang.String;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import javax.annotation.Nullable;
 
 @CustomType
 public final class PeerAuthentication {
     /**
-     * @return Where the peer&#39;s API server is reached.
+     * @return Where the peer&#39;s API server is reached; empty where it is not called.
      * 
      */
-    private @Nullable String APIServerAddr;
+    private String APIServerAddr;
     /**
      * @return What is wrong.
      * 
@@ -38,11 +37,11 @@ public final class PeerAuthentication {
 
     private PeerAuthentication() {}
     /**
-     * @return Where the peer&#39;s API server is reached.
+     * @return Where the peer&#39;s API server is reached; empty where it is not called.
      * 
      */
-    public Optional<String> APIServerAddr() {
-        return Optional.ofNullable(this.APIServerAddr);
+    public String APIServerAddr() {
+        return this.APIServerAddr;
     }
     /**
      * @return What is wrong.
@@ -75,7 +74,7 @@ public final class PeerAuthentication {
     }
     @CustomType.Builder
     public static final class Builder {
-        private @Nullable String APIServerAddr;
+        private String APIServerAddr;
         private @Nullable List<String> alerts;
         private List<SliceSummary> resourceSlices;
         private ModuleStatus status;
@@ -89,8 +88,10 @@ public final class PeerAuthentication {
         }
 
         @CustomType.Setter
-        public Builder APIServerAddr(@Nullable String APIServerAddr) {
-
+        public Builder APIServerAddr(String APIServerAddr) {
+            if (APIServerAddr == null) {
+              throw new MissingRequiredPropertyException("PeerAuthentication", "APIServerAddr");
+            }
             this.APIServerAddr = APIServerAddr;
             return this;
         }

@@ -16,7 +16,7 @@ import javax.annotation.Nullable;
 @CustomType
 public final class SliceSummary {
     /**
-     * @return Whether the provider accepted it.
+     * @return Whether the provider has accepted both its identity and its resources.
      * 
      */
     private Boolean accepted;
@@ -43,7 +43,7 @@ public final class SliceSummary {
 
     private SliceSummary() {}
     /**
-     * @return Whether the provider accepted it.
+     * @return Whether the provider has accepted both its identity and its resources.
      * 
      */
     public Boolean accepted() {
