@@ -7,6 +7,7 @@ export * from "./discover-kind.js";
 export * from "./change-log.js";
 export * from "./event-recorder.js";
 export * from "./holder-lease.js";
+export * from "./in-parallel.js";
 export * from "./informer.js";
 export * from "./join-streams.js";
 export * from "./kube-client.js";

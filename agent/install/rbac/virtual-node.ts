@@ -93,10 +93,10 @@ export const VIRTUAL_KUBELET_LOCAL_RULES: ReasonedRule[] = [
     verbs: ["get"],
   },
   {
-    why: "The provider's events come back; own events are written.",
+    why: "The provider's events come back, those that have done so are listed at a start; own events are written.",
     apiGroups: [""],
     resources: ["events"],
-    verbs: ["get", "create", "patch", "delete"],
+    verbs: ["get", "list", "create", "patch", "delete"],
   },
   {
     why: "Offloaded pods get tokens of their own accounts.",

@@ -4,15 +4,16 @@ import {
   EventResource,
   Informer,
   isAlreadyExists,
+  messageOf,
   splitKey,
   type KubeObject,
   type ReconcileResult,
 } from "../../runtime/index.js";
 import { REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
-import { localEvent, localKindOf } from "./event.js";
+import { localEvent, localKindOf, wordsOf } from "./event.js";
 import { metadataOnly } from "./local-namespace.js";
-import { isReflected, type Reflection } from "./reflected-metadata.js";
+import { isReflected, reflectionSelector, type Reflection } from "./reflected-metadata.js";
 
 /** Finds the consumer's object that is known at the provider by a kind and name; undefined if that is not ours to tell of. */
 export type LocalObjectLookup = (pair: NamespacePair, kind: string, remoteName: string) => KubeObject | undefined;
@@ -32,7 +33,12 @@ const LOOK_MS = 500;
 interface Entry {
   pair: NamespacePair;
   events: Informer<Event>;
+  /** What copies of an earlier run of this process say, by their names; asked for when one of them is to be told again. */
+  toldBefore?: Promise<Map<string, string>>;
 }
+
+/** So many copies are taken from a list at a time. */
+const PAGE_SIZE = 500;
 
 /**
  * Brings back the provider's events about what we have there. Watches: the provider's events per offloaded namespace. Owns: their copies. Of an event that has
@@ -88,11 +94,12 @@ export class EventReflector {
     const { patienceMs = PATIENCE_MS, isBusy } = this.options;
     const patience = event.type === "Warning" ? patienceMs.warning : patienceMs.normal;
     if (isBusy() && this.age(event) < patience) return { requeueAfterMs: LOOK_MS };
-    await this.tell(event, entry.pair);
+    await this.tell(event, entry);
     entry.events.shrink(event, metadataOnly);
   }
 
-  private async tell(event: Event, pair: NamespacePair): Promise<void> {
+  private async tell(event: Event, entry: Entry): Promise<void> {
+    const { pair } = entry;
     const kind = localKindOf(event.involvedObject);
     const object = kind && this.lookup(pair, kind, event.involvedObject.name ?? "");
     if (!kind || !object) return;
@@ -100,7 +107,30 @@ export class EventReflector {
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
     // Most events are told once: making one is much less work for the API server than comparing it.
     if (this.isNew(event) && (await this.create(copy))) return;
+    if (await this.wasTold(copy, entry)) return;
     await this.context.local.apply(EventResource, copy, options);
+  }
+
+  /** Whether an earlier run has told the same. A start finds thousands that it has: of those it asks in one list, not each by itself. */
+  private async wasTold(copy: Event, entry: Entry): Promise<boolean> {
+    const toldBefore = await (entry.toldBefore ??= this.copiesIn(entry.pair.local));
+    const name = copy.metadata.name ?? "";
+    const words = toldBefore.get(name);
+    toldBefore.delete(name);
+    return words === wordsOf(copy);
+  }
+
+  private async copiesIn(namespace: string): Promise<Map<string, string>> {
+    const { local, logger } = this.context;
+    const copies = new Map<string, string>();
+    const labelSelector = reflectionSelector(this.reflection);
+    try {
+      for await (const { items } of local.pages(EventResource, PAGE_SIZE, { namespace, labelSelector }))
+        for (const event of items) copies.set(event.metadata.name ?? "", wordsOf(event));
+    } catch (error) {
+      logger.warn({ namespace, reason: messageOf(error) }, "events are told again, as those told before are not known");
+    }
+    return copies;
   }
 
   /** Milliseconds since it was made, or since this process began. */

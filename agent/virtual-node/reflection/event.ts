@@ -43,6 +43,13 @@ export function localEvent(event: Event, kind: string, object: KubeObject, refle
   };
 }
 
+/** What an event says, and of which object: copies that agree in it are the same for whoever reads them. */
+export function wordsOf(event: Event): string {
+  const { involvedObject, source } = event;
+  const copied = COPIED.map((field) => event[field] ?? null);
+  return JSON.stringify([copied, involvedObject.uid, involvedObject.fieldPath, source?.component, source?.host]);
+}
+
 const COPIED = [
   "reason",
   "message",

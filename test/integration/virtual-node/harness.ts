@@ -82,26 +82,35 @@ export interface LogLine {
   name?: string;
 }
 
-/** Further controllers of Kubernetes to run, by their names on the controller manager's command line. */
 export interface HarnessOptions {
+  /** Further controllers of Kubernetes to run, by their names on the controller manager's command line. */
   consumerControllers?: string[];
   providerControllers?: string[];
+  /** More of the API servers' own flags. */
+  consumerFlags?: string[];
+  providerFlags?: string[];
 }
 
+/** Who a virtual node is in the consumer's cluster, and at the provider. */
+export const LOCAL_USER = `system:serviceaccount:${TENANT}:vk-${NODE}`;
+export const REMOTE_USER = "provider-6bfbd709d5fd";
+
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
-  const { consumerControllers = [], providerControllers = [] } = options;
+  const { consumerControllers = [], providerControllers = [], consumerFlags, providerFlags } = options;
   const [consumer, provider] = await Promise.all([
     startApiServer({
       name: "consumer",
       controllers: ["certificatesigningrequest-signing-controller", ...consumerControllers],
+      flags: consumerFlags,
     }),
-    startApiServer({ name: "provider", controllers: ["garbage-collector-controller", ...providerControllers] }),
+    startApiServer({
+      name: "provider",
+      controllers: ["garbage-collector-controller", ...providerControllers],
+      flags: providerFlags,
+    }),
   ]);
   await Promise.all([prepareConsumer(consumer, provider), prepareProvider(provider)]);
-  const account = await consumer.kubeconfigFor(`system:serviceaccount:${TENANT}:vk-${NODE}`, [
-    "system:serviceaccounts",
-    "system:authenticated",
-  ]);
+  const account = await consumer.kubeconfigFor(LOCAL_USER, ["system:serviceaccounts", "system:authenticated"]);
   const [kubeletPort = 0, healthPort = 0] = await freePorts(2);
   const lines: LogLine[] = [];
   const running = new Map<string, { abort: AbortController; ended: Promise<void> }>();
@@ -176,12 +185,11 @@ async function prepareConsumer({ client }: ApiServer, provider: ApiServer): Prom
   await Promise.all(
     [TENANT, LOCAL_NAMESPACE, "liqo"].map((name) => client.create(NamespaceResource, { metadata: { name } })),
   );
-  const user = `system:serviceaccount:${TENANT}:vk-${NODE}`;
   await grant(client, "liqo-virtual-kubelet-local", policyRules(VIRTUAL_KUBELET_LOCAL_RULES), {
     kind: "User",
-    name: user,
+    name: LOCAL_USER,
   });
-  const kubeconfig = await provider.kubeconfigFor("provider-6bfbd709d5fd", ["consumer"]);
+  const kubeconfig = await provider.kubeconfigFor(REMOTE_USER, ["consumer"]);
   const metadata = { name: "provider", namespace: TENANT };
   const labels = { [Labels.remoteClusterID]: "provider" };
   await Promise.all([

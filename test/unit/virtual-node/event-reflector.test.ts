@@ -4,6 +4,7 @@ import type { Event } from "kubernetes-types/core/v1";
 import { createLogger, kubeTime, type KubeClient, type WatchEvent } from "../../../agent/runtime/index.js";
 import type { VirtualNodeContext } from "../../../agent/virtual-node/context.js";
 import { EventReflector } from "../../../agent/virtual-node/reflection/event-reflector.js";
+import { localEvent } from "../../../agent/virtual-node/reflection/event.js";
 import { until } from "../../clusters/support/wait.js";
 
 const DEADLINE_MS = 5_000;
@@ -18,8 +19,13 @@ const event = (name: string, type: "Normal" | "Warning", resourceVersion = "1"):
   type,
 });
 
-/** A reflector whose provider has these events, and what it has written for the consumer. */
-function reflector(events: Event[], isBusy: () => boolean, patienceMs = PATIENCE_MS) {
+const listing = (items: Event[]) =>
+  async function* () {
+    yield await Promise.resolve({ metadata: { resourceVersion: "1" }, items });
+  };
+
+/** A reflector whose provider has these events, and whose consumer has these copies; and what it has written for the consumer. */
+function reflector(events: Event[], isBusy: () => boolean, patienceMs = PATIENCE_MS, copies: Event[] = []) {
   const written: string[] = [];
   const write = (_type: unknown, { message = "" }: Event): Promise<Event> => {
     written.push(message);
@@ -28,9 +34,7 @@ function reflector(events: Event[], isBusy: () => boolean, patienceMs = PATIENCE
   const watches: ((told: WatchEvent<Event>) => void)[] = [];
   const remote = {
     cluster: "provider",
-    pages: async function* () {
-      yield await Promise.resolve({ metadata: { resourceVersion: "1" }, items: events });
-    },
+    pages: listing(events),
     watch: async function* (_type: unknown, { signal }: { signal: AbortSignal }) {
       const ended = once(signal, "abort").then(() => undefined);
       for (;;) {
@@ -42,7 +46,7 @@ function reflector(events: Event[], isBusy: () => boolean, patienceMs = PATIENCE
   } as unknown as KubeClient;
   const context = {
     remote,
-    local: { create: write, apply: write } as unknown as KubeClient,
+    local: { create: write, apply: write, pages: listing(copies) } as unknown as KubeClient,
     logger: createLogger("test"),
     config: { homeClusterId: "consumer", foreignClusterId: "provider" },
   } as unknown as VirtualNodeContext;
@@ -73,6 +77,24 @@ describe("events of the provider", () => {
     await until("both", DEADLINE_MS, () => Promise.resolve(written.length === 2 || undefined), 5);
     await stop();
     expect(written).to.deep.equal(["warning of 1", "normal of 1"]);
+  });
+
+  it("that an earlier run of the process has told are told again only where they say something else", async () => {
+    const pod = { metadata: { name: "web", namespace: PAIR.local, uid: "u" } };
+    const reflection = { origin: "consumer", destination: "provider" };
+    const older = ["same", "other", "never"].map((name) => {
+      const { metadata, ...rest } = event(name, "Normal");
+      return { metadata: { ...metadata, creationTimestamp: "2026-01-01T00:00:00Z" }, ...rest };
+    });
+    const [same, other] = older.map((one) => localEvent(one, "Pod", pod, reflection)) as [Event, Event];
+    const copies = [same, { ...other, message: "something else" }];
+    const { written, change, stop } = reflector(older, () => false, PATIENCE_MS, copies);
+    await until("both", DEADLINE_MS, () => Promise.resolve(written.length === 2 || undefined), 5);
+    expect(written).to.deep.equal(["other of 1", "never of 1"]);
+    change(event("same", "Normal", "2"));
+    await until("the change", DEADLINE_MS, () => Promise.resolve(written.length === 3 || undefined), 5);
+    await stop();
+    expect(written.at(-1)).to.equal("same of 2");
   });
 
   it("that have waited are told as soon as it is quiet", async () => {

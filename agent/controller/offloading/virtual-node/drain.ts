@@ -1,5 +1,6 @@
 import type { Node, Pod } from "kubernetes-types/core/v1";
 import {
+  inParallel,
   isConflict,
   isNotFound,
   KubeError,
@@ -23,6 +24,9 @@ export interface DrainProgress {
  * which is for those whose cluster is lost.
  */
 export type DrainMode = "evict" | "delete" | "abandon";
+
+/** So many requests are on their way together: a node may have thousands of pods. */
+const AT_ONCE = 20;
 
 /** How long after its end a pod that others hold is waited for, in a drain that is over its deadline. */
 const HELD_MS = 60_000;
@@ -56,7 +60,7 @@ interface Remaining {
 }
 
 async function askAll(pods: readonly Pod[], way: (pod: Pod) => Promise<EvictionResult>): Promise<Remaining> {
-  const results = await Promise.all(pods.map(way));
+  const results = await inParallel(pods, AT_ONCE, way);
   const having = (...wanted: EvictionResult[]): Pod[] =>
     pods.filter((_, index) => wanted.includes(results[index] ?? "gone"));
   return { remaining: having("leaving", "blocked"), blocked: having("blocked") };
