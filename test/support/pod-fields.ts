@@ -31,7 +31,6 @@ export const POD_FIELDS: Record<string, PodField> = {
   hostname: carried("web"),
   hostnameOverride: carried("web.example.com"),
   imagePullSecrets: carried([{ name: "registry" }]),
-  readinessGates: carried([{ conditionType: "example.com/ready" }]),
   resources: carried({ requests: { cpu: "1" } }),
   restartPolicy: carried("Never"),
   securityContext: carried({ runAsUser: 1000 }),
@@ -51,6 +50,8 @@ export const POD_FIELDS: Record<string, PodField> = {
   serviceAccount: transformed("robot"),
   serviceAccountName: transformed("robot"),
   tolerations: transformed([{ key: "x", operator: "Exists" }]),
+  // Conditions that somebody here sets: they keep the local pod from being ready.
+  readinessGates: transformed([{ conditionType: "example.com/ready" }]),
 
   // They choose the virtual node, or keep it waiting to be chosen.
   nodeName: local("provider"),

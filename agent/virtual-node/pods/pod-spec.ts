@@ -27,7 +27,6 @@ const COPIED = [
   "hostAliases",
   "hostname",
   "imagePullSecrets",
-  "readinessGates",
   "restartPolicy",
   "securityContext",
   "setHostnameAsFQDN",

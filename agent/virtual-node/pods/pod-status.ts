@@ -79,9 +79,11 @@ export function podStatusPatch(
   for (const key of Object.keys(present)) if (!(key in wanted)) patch[key] = null;
   const missing = Object.entries(labels).filter(([key, value]) => local.metadata?.labels?.[key] !== value);
   if (Object.keys(patch).length === 0 && missing.length === 0) return undefined;
-  // Another pod of the same name must not get it.
+  // Another pod of the same name must not get it. Conditions are replaced as a whole: one that opens a gate meanwhile must be read first.
+  const hasGates = (local.spec?.readinessGates ?? []).length > 0;
   const metadata = {
     uid: local.metadata?.uid,
+    ...(hasGates ? { resourceVersion: local.metadata?.resourceVersion } : {}),
     ...(missing.length > 0 ? { labels: Object.fromEntries(missing) } : {}),
   };
   return { metadata, status: patch };
@@ -127,15 +129,32 @@ function mergedConditions(local: Pod, remote: PodCondition[]): PodCondition[] {
     ({ type }) => !REMOTE_CONDITIONS.has(type) && !copies.some((condition) => condition.type === type),
   );
   const conditions = [...copies, ...added];
-  const unavailable = local.metadata?.labels?.[Labels.remoteUnavailable] === "true";
-  return unavailable
-    ? withNotReady(
-        conditions,
-        "RemoteUnavailable",
-        "the provider's cluster cannot be reached",
-        local.status?.conditions,
-      )
-    : conditions;
+  const why = unreadiness(local, conditions);
+  if (why) return withNotReady(conditions, why.reason, why.message, local.status?.conditions);
+  return conditions.map((condition) =>
+    condition.type === "Ready" ? sinceGates(condition, local, conditions) : condition,
+  );
+}
+
+/** Why a pod is not ready here though it is at the provider. */
+function unreadiness(local: Pod, conditions: PodCondition[]): { reason: string; message: string } | undefined {
+  if (local.metadata?.labels?.[Labels.remoteUnavailable] === "true")
+    return { reason: "RemoteUnavailable", message: "the provider's cluster cannot be reached" };
+  const gates = (local.spec?.readinessGates ?? []).map(({ conditionType }) => conditionType);
+  const closed = gates.filter((gate) => conditions.find(({ type }) => type === gate)?.status !== "True");
+  if (closed.length === 0) return undefined;
+  const message = `conditions of readiness gates that are not True: ${closed.join(", ")}`;
+  return { reason: "ReadinessGatesNotReady", message };
+}
+
+/** A pod is ready here since the last of its gates has opened, whatever it was at the provider before. */
+function sinceGates(ready: PodCondition, local: Pod, conditions: PodCondition[]): PodCondition {
+  const gates = new Set(local.spec?.readinessGates?.map(({ conditionType }) => conditionType));
+  const times = conditions.flatMap(({ type, lastTransitionTime }) =>
+    gates.has(type) ? (lastTransitionTime ?? []) : [],
+  );
+  const latest = [...times, ready.lastTransitionTime ?? ""].sort().at(-1);
+  return times.length === 0 ? ready : { ...ready, lastTransitionTime: latest };
 }
 
 function withNotReady(

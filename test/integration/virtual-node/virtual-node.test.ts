@@ -581,6 +581,23 @@ describe("virtual node between two API servers", function () {
     expect(pod.status?.containerStatuses?.[0]?.state?.running).to.not.equal(undefined);
   });
 
+  it("has a pod with readiness gates ready once somebody here has opened them", async () => {
+    const gate = "example.com/published";
+    await createPod("gated", { readinessGates: [{ conditionType: gate }] });
+    const shadow = await appears(provider, ShadowPodResource, remote("gated"));
+    // Nobody could open them there.
+    expect(shadow.spec.pod).to.not.have.property("readinessGates");
+    await runRemotely("gated", running());
+    const readiness = ({ status }: Pod) => findCondition(status?.conditions, "Ready");
+    const closed = await appears(consumer, PodResource, local("gated"), ({ status }) => status?.phase === "Running");
+    expect(readiness(closed)).to.include({ status: "False", reason: "ReadinessGatesNotReady" });
+    const opened = { type: gate, status: "True", lastTransitionTime: START };
+    const status = { conditions: [...(closed.status?.conditions ?? []), opened] };
+    await consumer.mergePatch(PodResource, local("gated"), { status }, { subresource: "status" });
+    await appears(consumer, PodResource, local("gated"), (pod) => readiness(pod)?.status === "True");
+    await consumer.delete(PodResource, local("gated"), { gracePeriodSeconds: 0 });
+  });
+
   it("spreads pods by their labels' values, which the consumer has put into the selectors", async () => {
     const labelSelector = { matchExpressions: [{ key: "tier", operator: "Exists" }] };
     const term = { topologyKey: "zone", labelSelector, matchLabelKeys: ["app"] };

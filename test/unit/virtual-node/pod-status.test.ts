@@ -117,6 +117,26 @@ describe("status of the local pod", () => {
     );
   });
 
+  it("is ready once it is so at the provider and all of its readiness gates are open here", () => {
+    const [published, allowed] = ["example.com/published", "example.com/allowed"];
+    const remote = pod({ conditions: [{ type: "Ready", status: "True", lastTransitionTime: time }] });
+    const later = "2031-01-01T00:00:00Z";
+    const readyWith = (...open: (string | undefined)[]) => {
+      const conditions = open.map((type = "") => ({ type, status: "True", lastTransitionTime: later }));
+      const readinessGates = [published, allowed].map((conditionType = "") => ({ conditionType }));
+      return localPodStatus(pod({ conditions }, { readinessGates }), remote, options).conditions?.[0];
+    };
+    const closed = readyWith(published);
+    expect(closed).to.include({ type: "Ready", status: "False", reason: "ReadinessGatesNotReady" });
+    expect(closed?.message).to.match(/: example\.com\/allowed$/);
+    expect(readyWith(published, allowed)).to.deep.equal({ type: "Ready", status: "True", lastTransitionTime: later });
+    // Nor is one that has just been opened lost in a write that does not know of it.
+    const local = pod({}, { readinessGates: [{ conditionType: "example.com/published" }] });
+    local.metadata!.resourceVersion = "7";
+    const patch = podStatusPatch(local, localPodStatus(local, remote, options)) as { metadata: object };
+    expect(patch.metadata).to.include({ resourceVersion: "7" });
+  });
+
   it("is not ready while the provider is out of reach, without being written again and again", () => {
     const remote = pod({ conditions: [{ type: "Ready", status: "True", lastTransitionTime: time }] });
     const local = pod({});
