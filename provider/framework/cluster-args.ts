@@ -21,6 +21,11 @@ export const clusterArgs = z
 export type ClusterArgs = z.infer<typeof clusterArgs>;
 
 /** A property that names a cluster; when left out, the provider's configuration and the ordinary loading rules say which. */
-export function clusterField(description: string) {
-  return clusterArgs.optional().meta({ description, typeName: "Cluster", cluster: true });
+export function clusterField(
+  description: string,
+  otherwise = "as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules",
+) {
+  return clusterArgs
+    .optional()
+    .meta({ description: `${description} Default: ${otherwise}.`, typeName: "Cluster", cluster: true });
 }

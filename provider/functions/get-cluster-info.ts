@@ -12,7 +12,7 @@ export const getClusterInfo = defineFunction({
     cluster: clusterField("The cluster to ask."),
     get: z.string().optional().meta({
       description:
-        "A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.",
+        "A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.",
     }),
   }),
   outputs: clusterInfo.extend({

@@ -14,7 +14,7 @@ export const getPeeringInfo = defineFunction({
     clusterIDs: z.array(z.string()).optional().meta({ description: "IDs of the peers asked for. Default: all." }),
     get: z.string().optional().meta({
       description:
-        "A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.",
+        "A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.",
     }),
   }),
   outputs: z.object({

@@ -75,7 +75,7 @@ namespace Pulumi.Liqo
         public Output<bool> ApiServerProxy { get; private set; } = null!;
 
         /// <summary>
-        /// The cluster to install the agent in.
+        /// The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("cluster")]
         public Output<Outputs.Cluster?> Cluster { get; private set; } = null!;
@@ -342,7 +342,7 @@ namespace Pulumi.Liqo
         public Input<bool>? ApiServerProxy { get; set; }
 
         /// <summary>
-        /// The cluster to install the agent in.
+        /// The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Input<Inputs.ClusterArgs>? Cluster { get; set; }

@@ -60,7 +60,7 @@ namespace Pulumi.Liqo
         public Output<Pulumi.Liqo.AuthzPolicy?> AuthzPolicy { get; private set; } = null!;
 
         /// <summary>
-        /// The cluster that offloads pods: it is given an identity.
+        /// The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("consumer")]
         public Output<Outputs.Cluster?> Consumer { get; private set; } = null!;
@@ -120,7 +120,7 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>> ObjectLabels { get; private set; } = null!;
 
         /// <summary>
-        /// The cluster that runs them: it gives the identity.
+        /// The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("provider")]
         public Output<Outputs.Cluster?> Provider { get; private set; } = null!;
@@ -217,7 +217,7 @@ namespace Pulumi.Liqo
         public Input<Pulumi.Liqo.AuthzPolicy>? AuthzPolicy { get; set; }
 
         /// <summary>
-        /// The cluster that offloads pods: it is given an identity.
+        /// The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("consumer")]
         public Input<Inputs.ClusterArgs>? Consumer { get; set; }
@@ -275,7 +275,7 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// The cluster that runs them: it gives the identity.
+        /// The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("provider")]
         public Input<Inputs.ClusterArgs>? Provider { get; set; }

@@ -34,13 +34,13 @@ namespace Pulumi.Liqo
     public sealed class GetClusterInfoArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The cluster to ask.
+        /// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Inputs.Cluster? Cluster { get; set; }
 
         /// <summary>
-        /// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+        /// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
         /// </summary>
         [Input("get")]
         public string? Get { get; set; }
@@ -54,13 +54,13 @@ namespace Pulumi.Liqo
     public sealed class GetClusterInfoInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The cluster to ask.
+        /// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Input<Inputs.ClusterArgs>? Cluster { get; set; }
 
         /// <summary>
-        /// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+        /// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
         /// </summary>
         [Input("get")]
         public Input<string>? Get { get; set; }

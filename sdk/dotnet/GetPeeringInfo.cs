@@ -34,7 +34,7 @@ namespace Pulumi.Liqo
     public sealed class GetPeeringInfoArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The cluster to ask.
+        /// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Inputs.Cluster? Cluster { get; set; }
@@ -52,7 +52,7 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+        /// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
         /// </summary>
         [Input("get")]
         public string? Get { get; set; }
@@ -66,7 +66,7 @@ namespace Pulumi.Liqo
     public sealed class GetPeeringInfoInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The cluster to ask.
+        /// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Input<Inputs.ClusterArgs>? Cluster { get; set; }
@@ -84,7 +84,7 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+        /// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
         /// </summary>
         [Input("get")]
         public Input<string>? Get { get; set; }

@@ -74,7 +74,7 @@ namespace Pulumi.Liqo
         public Output<Pulumi.Liqo.ApiServerSupport?> ApiServerSupport { get; private set; } = null!;
 
         /// <summary>
-        /// The consumer: the cluster that has the namespace.
+        /// The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("cluster")]
         public Output<Outputs.Cluster?> Cluster { get; private set; } = null!;
@@ -170,7 +170,7 @@ namespace Pulumi.Liqo
         public Output<string> RemoteNamespace { get; private set; } = null!;
 
         /// <summary>
-        /// The name on the providers, for SelectedName.
+        /// The name on the providers, which SelectedName needs. Default: none.
         /// </summary>
         [Output("remoteNamespaceName")]
         public Output<string?> RemoteNamespaceName { get; private set; } = null!;
@@ -227,7 +227,7 @@ namespace Pulumi.Liqo
         public Input<Pulumi.Liqo.ApiServerSupport>? ApiServerSupport { get; set; }
 
         /// <summary>
-        /// The consumer: the cluster that has the namespace.
+        /// The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Input<Inputs.ClusterArgs>? Cluster { get; set; }
@@ -305,7 +305,7 @@ namespace Pulumi.Liqo
         public Input<Pulumi.Liqo.PodOffloadingStrategy>? PodOffloadingStrategy { get; set; }
 
         /// <summary>
-        /// The name on the providers, for SelectedName.
+        /// The name on the providers, which SelectedName needs. Default: none.
         /// </summary>
         [Input("remoteNamespaceName")]
         public Input<string>? RemoteNamespaceName { get; set; }

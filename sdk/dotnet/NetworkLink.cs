@@ -60,7 +60,7 @@ namespace Pulumi.Liqo
         public Output<Outputs.ConnectionStatus> Connections { get; private set; } = null!;
 
         /// <summary>
-        /// The cluster that offloads pods.
+        /// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("consumer")]
         public Output<Outputs.Cluster?> Consumer { get; private set; } = null!;
@@ -96,13 +96,13 @@ namespace Pulumi.Liqo
         public Output<bool> ForceUnreachable { get; private set; } = null!;
 
         /// <summary>
-        /// The client end of the tunnel.
+        /// The client end of the tunnel. Default: it looks for the server where that is.
         /// </summary>
         [Output("gatewayClient")]
         public Output<Outputs.GatewayClient?> GatewayClient { get; private set; } = null!;
 
         /// <summary>
-        /// The server end of the tunnel.
+        /// The server end of the tunnel. Default: a Service of type LoadBalancer.
         /// </summary>
         [Output("gatewayServer")]
         public Output<Outputs.GatewayServer?> GatewayServer { get; private set; } = null!;
@@ -138,7 +138,7 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>> ObjectLabels { get; private set; } = null!;
 
         /// <summary>
-        /// The cluster that runs them.
+        /// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("provider")]
         public Output<Outputs.Cluster?> Provider { get; private set; } = null!;
@@ -207,7 +207,7 @@ namespace Pulumi.Liqo
     public sealed class NetworkLinkArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// The cluster that offloads pods.
+        /// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("consumer")]
         public Input<Inputs.ClusterArgs>? Consumer { get; set; }
@@ -225,13 +225,13 @@ namespace Pulumi.Liqo
         public Input<bool>? ForceUnreachable { get; set; }
 
         /// <summary>
-        /// The client end of the tunnel.
+        /// The client end of the tunnel. Default: it looks for the server where that is.
         /// </summary>
         [Input("gatewayClient")]
         public Input<Inputs.GatewayClientArgs>? GatewayClient { get; set; }
 
         /// <summary>
-        /// The server end of the tunnel.
+        /// The server end of the tunnel. Default: a Service of type LoadBalancer.
         /// </summary>
         [Input("gatewayServer")]
         public Input<Inputs.GatewayServerArgs>? GatewayServer { get; set; }
@@ -279,7 +279,7 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// The cluster that runs them.
+        /// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("provider")]
         public Input<Inputs.ClusterArgs>? Provider { get; set; }

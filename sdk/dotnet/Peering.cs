@@ -170,13 +170,13 @@ namespace Pulumi.Liqo
         public Input<bool>? Bidirectional { get; set; }
 
         /// <summary>
-        /// The cluster that offloads pods.
+        /// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("consumer")]
         public Input<Inputs.ClusterArgs>? Consumer { get; set; }
 
         /// <summary>
-        /// How much CPU to ask for, as a Kubernetes quantity.
+        /// How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         /// </summary>
         [Input("cpu")]
         public Input<string>? Cpu { get; set; }
@@ -200,13 +200,13 @@ namespace Pulumi.Liqo
         public Input<bool>? ForceUnreachable { get; set; }
 
         /// <summary>
-        /// The client end of the tunnel.
+        /// The client end of the tunnel. Default: it looks for the server where that is.
         /// </summary>
         [Input("gatewayClient")]
         public Input<Inputs.GatewayClientArgs>? GatewayClient { get; set; }
 
         /// <summary>
-        /// The server end of the tunnel.
+        /// The server end of the tunnel. Default: a Service of type LoadBalancer.
         /// </summary>
         [Input("gatewayServer")]
         public Input<Inputs.GatewayServerArgs>? GatewayServer { get; set; }
@@ -252,7 +252,7 @@ namespace Pulumi.Liqo
         public Input<string>? KeyRotationTrigger { get; set; }
 
         /// <summary>
-        /// How much memory to ask for, as a Kubernetes quantity.
+        /// How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         /// </summary>
         [Input("memory")]
         public Input<string>? Memory { get; set; }
@@ -294,13 +294,13 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// How much room for pods to ask for, as a Kubernetes quantity.
+        /// How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         /// </summary>
         [Input("pods")]
         public Input<string>? Pods { get; set; }
 
         /// <summary>
-        /// The cluster that runs them.
+        /// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("provider")]
         public Input<Inputs.ClusterArgs>? Provider { get; set; }

@@ -49,7 +49,7 @@ namespace Pulumi.Liqo
         public Output<string?> ApiServer { get; private set; } = null!;
 
         /// <summary>
-        /// The provider: the cluster that the user may peer with.
+        /// The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("cluster")]
         public Output<Outputs.Cluster?> Cluster { get; private set; } = null!;
@@ -176,7 +176,7 @@ namespace Pulumi.Liqo
         public Input<string>? ApiServer { get; set; }
 
         /// <summary>
-        /// The provider: the cluster that the user may peer with.
+        /// The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Input<Inputs.ClusterArgs>? Cluster { get; set; }

@@ -34,13 +34,13 @@ namespace Pulumi.Liqo
     public sealed class RenderManifestsArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The consumer's access, as of Authentication.
+        /// The consumer's access, as of Authentication. Default: none.
         /// </summary>
         [Input("authentication")]
         public Inputs.AuthenticationManifests? Authentication { get; set; }
 
         /// <summary>
-        /// The cluster that offloads pods.
+        /// The cluster that offloads pods. Default: nothing is rendered for it.
         /// </summary>
         [Input("consumer")]
         public Inputs.ManifestCluster? Consumer { get; set; }
@@ -58,13 +58,13 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// The network between them, as of NetworkLink.
+        /// The network between them, as of NetworkLink. Default: none.
         /// </summary>
         [Input("networkLink")]
         public Inputs.NetworkLinkManifests? NetworkLink { get; set; }
 
         /// <summary>
-        /// The cluster that runs them.
+        /// The cluster that runs them. Default: nothing is rendered for it.
         /// </summary>
         [Input("provider")]
         public Inputs.ManifestCluster? Provider { get; set; }
@@ -102,13 +102,13 @@ namespace Pulumi.Liqo
     public sealed class RenderManifestsInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// The consumer's access, as of Authentication.
+        /// The consumer's access, as of Authentication. Default: none.
         /// </summary>
         [Input("authentication")]
         public Input<Inputs.AuthenticationManifestsArgs>? Authentication { get; set; }
 
         /// <summary>
-        /// The cluster that offloads pods.
+        /// The cluster that offloads pods. Default: nothing is rendered for it.
         /// </summary>
         [Input("consumer")]
         public Input<Inputs.ManifestClusterArgs>? Consumer { get; set; }
@@ -126,13 +126,13 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// The network between them, as of NetworkLink.
+        /// The network between them, as of NetworkLink. Default: none.
         /// </summary>
         [Input("networkLink")]
         public Input<Inputs.NetworkLinkManifestsArgs>? NetworkLink { get; set; }
 
         /// <summary>
-        /// The cluster that runs them.
+        /// The cluster that runs them. Default: nothing is rendered for it.
         /// </summary>
         [Input("provider")]
         public Input<Inputs.ManifestClusterArgs>? Provider { get; set; }

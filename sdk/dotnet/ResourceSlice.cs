@@ -84,7 +84,7 @@ namespace Pulumi.Liqo
         public Output<string> Class { get; private set; } = null!;
 
         /// <summary>
-        /// The cluster that asks for resources.
+        /// The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("consumer")]
         public Output<Outputs.Cluster?> Consumer { get; private set; } = null!;
@@ -138,7 +138,7 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>> ObjectLabels { get; private set; } = null!;
 
         /// <summary>
-        /// The cluster that grants them.
+        /// The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("provider")]
         public Output<Outputs.Cluster?> Provider { get; private set; } = null!;
@@ -225,7 +225,7 @@ namespace Pulumi.Liqo
         public Input<string>? Class { get; set; }
 
         /// <summary>
-        /// The cluster that asks for resources.
+        /// The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("consumer")]
         public Input<Inputs.ClusterArgs>? Consumer { get; set; }
@@ -279,7 +279,7 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// The cluster that grants them.
+        /// The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("provider")]
         public Input<Inputs.ClusterArgs>? Provider { get; set; }

@@ -82,7 +82,7 @@ namespace Pulumi.Liqo
     public partial class VirtualNode : global::Pulumi.CustomResource
     {
         /// <summary>
-        /// Annotations of the node.
+        /// Annotations of the node. Default: none.
         /// </summary>
         [Output("annotations")]
         public Output<ImmutableDictionary<string, string>?> Annotations { get; private set; } = null!;
@@ -94,7 +94,7 @@ namespace Pulumi.Liqo
         public Output<ImmutableArray<string>> AnnotationsNotReflected { get; private set; } = null!;
 
         /// <summary>
-        /// The consumer: the cluster that gets the node.
+        /// The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Output("cluster")]
         public Output<Outputs.Cluster?> Cluster { get; private set; } = null!;
@@ -130,19 +130,19 @@ namespace Pulumi.Liqo
         public Output<ImmutableArray<Outputs.ContainerImage>> Images { get; private set; } = null!;
 
         /// <summary>
-        /// The provider's ingress classes to offer; the first is the default.
+        /// The provider's ingress classes to offer, the default one first. Default: none.
         /// </summary>
         [Output("ingressClasses")]
         public Output<ImmutableArray<string>> IngressClasses { get; private set; } = null!;
 
         /// <summary>
-        /// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+        /// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
         /// </summary>
         [Output("kubeconfigSecretName")]
         public Output<string?> KubeconfigSecretName { get; private set; } = null!;
 
         /// <summary>
-        /// Labels of the node, beside those that every virtual node has.
+        /// Labels of the node, beside those that every virtual node has. Default: none.
         /// </summary>
         [Output("labels")]
         public Output<ImmutableDictionary<string, string>?> Labels { get; private set; } = null!;
@@ -154,7 +154,7 @@ namespace Pulumi.Liqo
         public Output<ImmutableArray<string>> LabelsNotReflected { get; private set; } = null!;
 
         /// <summary>
-        /// The provider's load balancer classes to offer; the first is the default.
+        /// The provider's load balancer classes to offer, the default one first. Default: none.
         /// </summary>
         [Output("loadBalancerClasses")]
         public Output<ImmutableArray<string>> LoadBalancerClasses { get; private set; } = null!;
@@ -202,7 +202,7 @@ namespace Pulumi.Liqo
         public Output<string> ProviderClusterId { get; private set; } = null!;
 
         /// <summary>
-        /// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        /// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         /// </summary>
         [Output("resourceSliceName")]
         public Output<string?> ResourceSliceName { get; private set; } = null!;
@@ -220,13 +220,13 @@ namespace Pulumi.Liqo
         public Output<string?> RuntimeClassName { get; private set; } = null!;
 
         /// <summary>
-        /// The provider's storage classes to offer; the first is the default.
+        /// The provider's storage classes to offer, the default one first. Default: none.
         /// </summary>
         [Output("storageClasses")]
         public Output<ImmutableArray<string>> StorageClasses { get; private set; } = null!;
 
         /// <summary>
-        /// Taints of the node, beside that of every virtual node.
+        /// Taints of the node, beside that of every virtual node. Default: none.
         /// </summary>
         [Output("taints")]
         public Output<ImmutableArray<Outputs.Taint>> Taints { get; private set; } = null!;
@@ -310,7 +310,7 @@ namespace Pulumi.Liqo
         private InputMap<string>? _annotations;
 
         /// <summary>
-        /// Annotations of the node.
+        /// Annotations of the node. Default: none.
         /// </summary>
         public InputMap<string> Annotations
         {
@@ -331,7 +331,7 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// The consumer: the cluster that gets the node.
+        /// The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         [Input("cluster")]
         public Input<Inputs.ClusterArgs>? Cluster { get; set; }
@@ -364,7 +364,7 @@ namespace Pulumi.Liqo
         private InputList<string>? _ingressClasses;
 
         /// <summary>
-        /// The provider's ingress classes to offer; the first is the default.
+        /// The provider's ingress classes to offer, the default one first. Default: none.
         /// </summary>
         public InputList<string> IngressClasses
         {
@@ -373,7 +373,7 @@ namespace Pulumi.Liqo
         }
 
         /// <summary>
-        /// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+        /// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
         /// </summary>
         [Input("kubeconfigSecretName")]
         public Input<string>? KubeconfigSecretName { get; set; }
@@ -382,7 +382,7 @@ namespace Pulumi.Liqo
         private InputMap<string>? _labels;
 
         /// <summary>
-        /// Labels of the node, beside those that every virtual node has.
+        /// Labels of the node, beside those that every virtual node has. Default: none.
         /// </summary>
         public InputMap<string> Labels
         {
@@ -406,7 +406,7 @@ namespace Pulumi.Liqo
         private InputList<string>? _loadBalancerClasses;
 
         /// <summary>
-        /// The provider's load balancer classes to offer; the first is the default.
+        /// The provider's load balancer classes to offer, the default one first. Default: none.
         /// </summary>
         public InputList<string> LoadBalancerClasses
         {
@@ -469,7 +469,7 @@ namespace Pulumi.Liqo
         public Input<string> ProviderClusterId { get; set; } = null!;
 
         /// <summary>
-        /// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        /// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         /// </summary>
         [Input("resourceSliceName")]
         public Input<string>? ResourceSliceName { get; set; }
@@ -496,7 +496,7 @@ namespace Pulumi.Liqo
         private InputList<string>? _storageClasses;
 
         /// <summary>
-        /// The provider's storage classes to offer; the first is the default.
+        /// The provider's storage classes to offer, the default one first. Default: none.
         /// </summary>
         public InputList<string> StorageClasses
         {
@@ -508,7 +508,7 @@ namespace Pulumi.Liqo
         private InputList<Inputs.TaintArgs>? _taints;
 
         /// <summary>
-        /// Taints of the node, beside that of every virtual node.
+        /// Taints of the node, beside that of every virtual node. Default: none.
         /// </summary>
         public InputList<Inputs.TaintArgs> Taints
         {

@@ -74,7 +74,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly apiServerProxy: pulumi.Output<boolean>;
     /**
-     * The cluster to install the agent in.
+     * The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly cluster: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -316,7 +316,7 @@ export interface AgentArgs {
      */
     apiServerProxy?: pulumi.Input<boolean>;
     /**
-     * The cluster to install the agent in.
+     * The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
     /**

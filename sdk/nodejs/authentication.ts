@@ -66,7 +66,7 @@ export class Authentication extends pulumi.CustomResource {
      */
     declare public readonly authzPolicy: pulumi.Output<enums.AuthzPolicy | undefined>;
     /**
-     * The cluster that offloads pods: it is given an identity.
+     * The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly consumer: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -106,7 +106,7 @@ export class Authentication extends pulumi.CustomResource {
      */
     declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
     /**
-     * The cluster that runs them: it gives the identity.
+     * The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly provider: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -201,7 +201,7 @@ export interface AuthenticationArgs {
      */
     authzPolicy?: pulumi.Input<enums.AuthzPolicy>;
     /**
-     * The cluster that offloads pods: it is given an identity.
+     * The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     consumer?: pulumi.Input<inputs.ClusterArgs>;
     /**
@@ -225,7 +225,7 @@ export interface AuthenticationArgs {
      */
     objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * The cluster that runs them: it gives the identity.
+     * The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     provider?: pulumi.Input<inputs.ClusterArgs>;
     /**

@@ -21,11 +21,11 @@ export function getClusterInfo(args?: GetClusterInfoArgs, opts?: pulumi.InvokeOp
 
 export interface GetClusterInfoArgs {
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: inputs.Cluster;
     /**
-     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
      */
     get?: string;
 }
@@ -66,11 +66,11 @@ export function getClusterInfoOutput(args?: GetClusterInfoOutputArgs, opts?: pul
 
 export interface GetClusterInfoOutputArgs {
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
     /**
-     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
      */
     get?: pulumi.Input<string>;
 }

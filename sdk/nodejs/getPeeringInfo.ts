@@ -22,7 +22,7 @@ export function getPeeringInfo(args?: GetPeeringInfoArgs, opts?: pulumi.InvokeOp
 
 export interface GetPeeringInfoArgs {
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: inputs.Cluster;
     /**
@@ -30,7 +30,7 @@ export interface GetPeeringInfoArgs {
      */
     clusterIDs?: string[];
     /**
-     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
      */
     get?: string;
 }
@@ -60,7 +60,7 @@ export function getPeeringInfoOutput(args?: GetPeeringInfoOutputArgs, opts?: pul
 
 export interface GetPeeringInfoOutputArgs {
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
     /**
@@ -68,7 +68,7 @@ export interface GetPeeringInfoOutputArgs {
      */
     clusterIDs?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
      */
     get?: pulumi.Input<string>;
 }

@@ -73,7 +73,7 @@ export class NamespaceOffloading extends pulumi.CustomResource {
      */
     declare public readonly apiServerSupport: pulumi.Output<enums.ApiServerSupport | undefined>;
     /**
-     * The consumer: the cluster that has the namespace.
+     * The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly cluster: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -137,7 +137,7 @@ export class NamespaceOffloading extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly remoteNamespace: pulumi.Output<string>;
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      */
     declare public readonly remoteNamespaceName: pulumi.Output<string | undefined>;
 
@@ -207,7 +207,7 @@ export interface NamespaceOffloadingArgs {
      */
     apiServerSupport?: pulumi.Input<enums.ApiServerSupport>;
     /**
-     * The consumer: the cluster that has the namespace.
+     * The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
     /**
@@ -251,7 +251,7 @@ export interface NamespaceOffloadingArgs {
      */
     podOffloadingStrategy?: pulumi.Input<enums.PodOffloadingStrategy>;
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      */
     remoteNamespaceName?: pulumi.Input<string>;
 }

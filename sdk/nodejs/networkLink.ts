@@ -67,7 +67,7 @@ export class NetworkLink extends pulumi.CustomResource {
      */
     declare public /*out*/ readonly connections: pulumi.Output<outputs.ConnectionStatus>;
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly consumer: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -91,11 +91,11 @@ export class NetworkLink extends pulumi.CustomResource {
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      */
     declare public readonly gatewayClient: pulumi.Output<outputs.GatewayClient | undefined>;
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      */
     declare public readonly gatewayServer: pulumi.Output<outputs.GatewayServer | undefined>;
     /**
@@ -119,7 +119,7 @@ export class NetworkLink extends pulumi.CustomResource {
      */
     declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly provider: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -194,7 +194,7 @@ export class NetworkLink extends pulumi.CustomResource {
  */
 export interface NetworkLinkArgs {
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     consumer?: pulumi.Input<inputs.ClusterArgs>;
     /**
@@ -206,11 +206,11 @@ export interface NetworkLinkArgs {
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      */
     gatewayClient?: pulumi.Input<inputs.GatewayClientArgs>;
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      */
     gatewayServer?: pulumi.Input<inputs.GatewayServerArgs>;
     /**
@@ -234,7 +234,7 @@ export interface NetworkLinkArgs {
      */
     objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     provider?: pulumi.Input<inputs.ClusterArgs>;
 }

@@ -176,11 +176,11 @@ export interface PeeringArgs {
      */
     bidirectional?: pulumi.Input<boolean>;
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     consumer?: pulumi.Input<inputs.ClusterArgs>;
     /**
-     * How much CPU to ask for, as a Kubernetes quantity.
+     * How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      */
     cpu?: pulumi.Input<string>;
     /**
@@ -196,11 +196,11 @@ export interface PeeringArgs {
      */
     forceUnreachable?: pulumi.Input<boolean>;
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      */
     gatewayClient?: pulumi.Input<inputs.GatewayClientArgs>;
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      */
     gatewayServer?: pulumi.Input<inputs.GatewayServerArgs>;
     /**
@@ -224,7 +224,7 @@ export interface PeeringArgs {
      */
     keyRotationTrigger?: pulumi.Input<string>;
     /**
-     * How much memory to ask for, as a Kubernetes quantity.
+     * How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      */
     memory?: pulumi.Input<string>;
     /**
@@ -244,11 +244,11 @@ export interface PeeringArgs {
      */
     objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * How much room for pods to ask for, as a Kubernetes quantity.
+     * How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      */
     pods?: pulumi.Input<string>;
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     provider?: pulumi.Input<inputs.ClusterArgs>;
     /**

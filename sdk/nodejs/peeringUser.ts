@@ -58,7 +58,7 @@ export class PeeringUser extends pulumi.CustomResource {
      */
     declare public readonly apiServer: pulumi.Output<string | undefined>;
     /**
-     * The provider: the cluster that the user may peer with.
+     * The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly cluster: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -164,7 +164,7 @@ export interface PeeringUserArgs {
      */
     apiServer?: pulumi.Input<string>;
     /**
-     * The provider: the cluster that the user may peer with.
+     * The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
     /**

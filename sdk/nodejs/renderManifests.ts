@@ -26,11 +26,11 @@ export function renderManifests(args?: RenderManifestsArgs, opts?: pulumi.Invoke
 
 export interface RenderManifestsArgs {
     /**
-     * The consumer's access, as of Authentication.
+     * The consumer's access, as of Authentication. Default: none.
      */
     authentication?: inputs.AuthenticationManifests;
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: nothing is rendered for it.
      */
     consumer?: inputs.ManifestCluster;
     /**
@@ -38,11 +38,11 @@ export interface RenderManifestsArgs {
      */
     namespaceOffloadings?: inputs.NamespaceOffloadingManifest[];
     /**
-     * The network between them, as of NetworkLink.
+     * The network between them, as of NetworkLink. Default: none.
      */
     networkLink?: inputs.NetworkLinkManifests;
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: nothing is rendered for it.
      */
     provider?: inputs.ManifestCluster;
     /**
@@ -88,11 +88,11 @@ export function renderManifestsOutput(args?: RenderManifestsOutputArgs, opts?: p
 
 export interface RenderManifestsOutputArgs {
     /**
-     * The consumer's access, as of Authentication.
+     * The consumer's access, as of Authentication. Default: none.
      */
     authentication?: pulumi.Input<inputs.AuthenticationManifestsArgs>;
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: nothing is rendered for it.
      */
     consumer?: pulumi.Input<inputs.ManifestClusterArgs>;
     /**
@@ -100,11 +100,11 @@ export interface RenderManifestsOutputArgs {
      */
     namespaceOffloadings?: pulumi.Input<pulumi.Input<inputs.NamespaceOffloadingManifestArgs>[]>;
     /**
-     * The network between them, as of NetworkLink.
+     * The network between them, as of NetworkLink. Default: none.
      */
     networkLink?: pulumi.Input<inputs.NetworkLinkManifestsArgs>;
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: nothing is rendered for it.
      */
     provider?: pulumi.Input<inputs.ManifestClusterArgs>;
     /**

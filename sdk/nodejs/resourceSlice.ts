@@ -81,7 +81,7 @@ export class ResourceSlice extends pulumi.CustomResource {
      */
     declare public readonly class: pulumi.Output<string>;
     /**
-     * The cluster that asks for resources.
+     * The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly consumer: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -117,7 +117,7 @@ export class ResourceSlice extends pulumi.CustomResource {
      */
     declare public readonly objectLabels: pulumi.Output<{[key: string]: string}>;
     /**
-     * The cluster that grants them.
+     * The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly provider: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -202,7 +202,7 @@ export interface ResourceSliceArgs {
      */
     class?: pulumi.Input<string>;
     /**
-     * The cluster that asks for resources.
+     * The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     consumer?: pulumi.Input<inputs.ClusterArgs>;
     /**
@@ -230,7 +230,7 @@ export interface ResourceSliceArgs {
      */
     objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * The cluster that grants them.
+     * The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     provider?: pulumi.Input<inputs.ClusterArgs>;
     /**

@@ -82,7 +82,7 @@ export class VirtualNode extends pulumi.CustomResource {
     }
 
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      */
     declare public readonly annotations: pulumi.Output<{[key: string]: string} | undefined>;
     /**
@@ -90,7 +90,7 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly annotationsNotReflected: pulumi.Output<string[] | undefined>;
     /**
-     * The consumer: the cluster that gets the node.
+     * The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     declare public readonly cluster: pulumi.Output<outputs.Cluster | undefined>;
     /**
@@ -114,15 +114,15 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly images: pulumi.Output<outputs.ContainerImage[] | undefined>;
     /**
-     * The provider's ingress classes to offer; the first is the default.
+     * The provider's ingress classes to offer, the default one first. Default: none.
      */
     declare public readonly ingressClasses: pulumi.Output<string[] | undefined>;
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      */
     declare public readonly kubeconfigSecretName: pulumi.Output<string | undefined>;
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      */
     declare public readonly labels: pulumi.Output<{[key: string]: string} | undefined>;
     /**
@@ -130,7 +130,7 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly labelsNotReflected: pulumi.Output<string[] | undefined>;
     /**
-     * The provider's load balancer classes to offer; the first is the default.
+     * The provider's load balancer classes to offer, the default one first. Default: none.
      */
     declare public readonly loadBalancerClasses: pulumi.Output<string[] | undefined>;
     /**
@@ -162,7 +162,7 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly providerClusterId: pulumi.Output<string>;
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      */
     declare public readonly resourceSliceName: pulumi.Output<string | undefined>;
     /**
@@ -174,11 +174,11 @@ export class VirtualNode extends pulumi.CustomResource {
      */
     declare public readonly runtimeClassName: pulumi.Output<string | undefined>;
     /**
-     * The provider's storage classes to offer; the first is the default.
+     * The provider's storage classes to offer, the default one first. Default: none.
      */
     declare public readonly storageClasses: pulumi.Output<string[] | undefined>;
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      */
     declare public readonly taints: pulumi.Output<outputs.Taint[] | undefined>;
     /**
@@ -291,7 +291,7 @@ export class VirtualNode extends pulumi.CustomResource {
  */
 export interface VirtualNodeArgs {
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      */
     annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
@@ -299,7 +299,7 @@ export interface VirtualNodeArgs {
      */
     annotationsNotReflected?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * The consumer: the cluster that gets the node.
+     * The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
     /**
@@ -315,15 +315,15 @@ export interface VirtualNodeArgs {
      */
     images?: pulumi.Input<pulumi.Input<inputs.ContainerImageArgs>[]>;
     /**
-     * The provider's ingress classes to offer; the first is the default.
+     * The provider's ingress classes to offer, the default one first. Default: none.
      */
     ingressClasses?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      */
     kubeconfigSecretName?: pulumi.Input<string>;
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      */
     labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
@@ -331,7 +331,7 @@ export interface VirtualNodeArgs {
      */
     labelsNotReflected?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * The provider's load balancer classes to offer; the first is the default.
+     * The provider's load balancer classes to offer, the default one first. Default: none.
      */
     loadBalancerClasses?: pulumi.Input<pulumi.Input<string>[]>;
     /**
@@ -359,7 +359,7 @@ export interface VirtualNodeArgs {
      */
     providerClusterId: pulumi.Input<string>;
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      */
     resourceSliceName?: pulumi.Input<string>;
     /**
@@ -371,11 +371,11 @@ export interface VirtualNodeArgs {
      */
     runtimeClassName?: pulumi.Input<string>;
     /**
-     * The provider's storage classes to offer; the first is the default.
+     * The provider's storage classes to offer, the default one first. Default: none.
      */
     storageClasses?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      */
     taints?: pulumi.Input<pulumi.Input<inputs.TaintArgs>[]>;
     /**

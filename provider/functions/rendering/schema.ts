@@ -48,12 +48,13 @@ export const renderedAgent = agentInputs.omit({ cluster: true, clusterId: true, 
 const side = z
   .object({
     cluster: clusterField(
-      "A cluster to read from what is left out here: its ID, ranges, tenant namespace, endpoint and public key. It is only read. Default: none is asked.",
+      "A cluster to read from what is left out here: its ID, ranges, tenant namespace, endpoint and public key. It is only read.",
+      "none is asked",
     ),
-    clusterId: clusterId.optional().meta({ description: "The cluster's ID." }),
+    clusterId: clusterId.optional().meta({ description: "The cluster's ID. Default: as the cluster tells." }),
     agent: renderedAgent
       .optional()
-      .meta({ description: "Render an installation of the agent, too.", typeName: "AgentManifests" }),
+      .meta({ description: "Render an installation of the agent, too. Default: none.", typeName: "AgentManifests" }),
     agentNamespace: dnsLabel.optional().meta({ description: "Where the agent is installed. Default: liqo." }),
     tenantNamespace: dnsLabel
       .optional()
@@ -67,8 +68,15 @@ const side = z
       description:
         "The range that the cluster lends to things that are no pods. Default: the agent's, else 10.70.0.0/16.",
     }),
-    keys: keys.optional(),
-    names: names.optional(),
+    keys: keys.optional().meta({
+      description: "The WireGuard keys of the cluster's gateway. Default: the agent makes them.",
+      typeName: "GatewayKeys",
+    }),
+    names: names.optional().meta({
+      description:
+        "Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.",
+      typeName: "ManifestNames",
+    }),
   })
   .meta({ description: "One cluster of those to render for.", typeName: "ManifestCluster" });
 
@@ -88,7 +96,7 @@ const link = networkLinkInputs.omit(LINK_ONLY_IN_PULUMI).extend({
     .optional()
     .meta({
       description:
-        "Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.",
+        "Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.",
       typeName: "ExpectedEndpoint",
     }),
 });
@@ -97,19 +105,24 @@ const base64 = (description: string) => z.base64("must be base64").meta({ descri
 
 const handshake = z
   .object({
-    nonce: base64("The provider's nonce, as its Secret holds it (base64).").optional(),
-    publicKey: base64("The consumer's public key (PEM as base64).").optional(),
-    csr: base64("The consumer's certificate request (PEM as base64).").optional(),
-    signature: base64("The consumer's signature of the nonce (base64).").optional(),
+    nonce: base64("The provider's nonce, as its Secret holds it (base64). Default: not there yet.").optional(),
+    publicKey: base64("The consumer's public key (PEM as base64). Default: not known yet.").optional(),
+    csr: base64("The consumer's certificate request (PEM as base64). Default: not known yet.").optional(),
+    signature: base64("The consumer's signature of the nonce (base64). Default: not there yet.").optional(),
     authParams: z
       .object({
-        ca: base64("The provider's CA (PEM as base64).").optional(),
+        ca: base64(
+          "The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.",
+        ).optional(),
         signedCRT: base64("The certificate that the provider has issued (PEM as base64)."),
         apiServer: z.url("must be a URL").meta({ description: "URL of the provider's API server." }),
-        proxyURL: z.string().optional().meta({ description: "A proxy on the way to it." }),
+        proxyURL: z.string().optional().meta({ description: "A proxy on the way to it. Default: none." }),
       })
       .optional()
-      .meta({ description: "What the provider's Tenant answers, in `status.authParams`.", typeName: "AuthParams" }),
+      .meta({
+        description: "What the provider's Tenant answers, in `status.authParams`. Default: not there yet.",
+        typeName: "AuthParams",
+      }),
   })
   .meta({
     description:
@@ -127,13 +140,17 @@ const AUTHENTICATION_ONLY_IN_PULUMI = {
 const authentication = authenticationInputs.omit(AUTHENTICATION_ONLY_IN_PULUMI).extend({
   userName: z.string().min(1).optional().meta({
     description:
-      "The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.",
+      "The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.",
   }),
   kubeconfig: z.string().min(1).optional().meta({
-    description: "Content of a kubeconfig with those credentials, for the consumer.",
+    description: "Content of a kubeconfig with those credentials, for the consumer. Default: none.",
     secret: true,
   }),
-  handshake: handshake.optional(),
+  handshake: handshake.optional().meta({
+    description:
+      "What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.",
+    typeName: "Handshake",
+  }),
 });
 
 const slice = resourceSliceInputs
@@ -147,14 +164,22 @@ const offloading = namespaceOffloadingInputs
   .meta({ description: "A namespace extended over virtual nodes.", typeName: "NamespaceOffloadingManifest" });
 
 export const renderInputs = z.object({
-  consumer: side.optional().meta({ description: "The cluster that offloads pods.", typeName: "ManifestCluster" }),
-  provider: side.optional().meta({ description: "The cluster that runs them.", typeName: "ManifestCluster" }),
-  networkLink: link
-    .optional()
-    .meta({ description: "The network between them, as of NetworkLink.", typeName: "NetworkLinkManifests" }),
-  authentication: authentication
-    .optional()
-    .meta({ description: "The consumer's access, as of Authentication.", typeName: "AuthenticationManifests" }),
+  consumer: side.optional().meta({
+    description: "The cluster that offloads pods. Default: nothing is rendered for it.",
+    typeName: "ManifestCluster",
+  }),
+  provider: side.optional().meta({
+    description: "The cluster that runs them. Default: nothing is rendered for it.",
+    typeName: "ManifestCluster",
+  }),
+  networkLink: link.optional().meta({
+    description: "The network between them, as of NetworkLink. Default: none.",
+    typeName: "NetworkLinkManifests",
+  }),
+  authentication: authentication.optional().meta({
+    description: "The consumer's access, as of Authentication. Default: none.",
+    typeName: "AuthenticationManifests",
+  }),
   resourceSlices: z.array(slice).default([]).meta({ description: "Slices to ask for. Default: none." }),
   virtualNodes: z.array(node).default([]).meta({ description: "Further virtual nodes. Default: none." }),
   namespaceOffloadings: z.array(offloading).default([]).meta({ description: "Namespaces to extend. Default: none." }),

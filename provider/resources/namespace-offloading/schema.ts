@@ -18,23 +18,32 @@ const requirement = z
         Lt: "The label is a whole number less than the one value.",
       },
     }),
-    values: z.array(z.string()).optional().meta({ description: "What it is compared with." }),
+    values: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "What it is compared with. Default: nothing, for Exists and DoesNotExist." }),
   })
   .meta({ description: "One requirement.", typeName: "NodeSelectorRequirement" });
 
 /** A core NodeSelectorTerm. */
 export const nodeSelectorTerm = z
   .object({
-    matchExpressions: z.array(requirement).optional().meta({ description: "About the node's labels; all must hold." }),
-    matchFields: z.array(requirement).optional().meta({ description: "About the node's fields; all must hold." }),
+    matchExpressions: z
+      .array(requirement)
+      .optional()
+      .meta({ description: "About the node's labels; all must hold. Default: none." }),
+    matchFields: z
+      .array(requirement)
+      .optional()
+      .meta({ description: "About the node's fields; all must hold. Default: none." }),
   })
   .meta({ description: "A term; one of them must hold.", typeName: "NodeSelectorTerm" });
 
 const clusterSelector = z.object({
-  nodeSelectorTerms: z
-    .array(nodeSelectorTerm)
-    .default([])
-    .meta({ description: "Terms over the labels of virtual nodes, of which one must hold. None: all clusters." }),
+  nodeSelectorTerms: z.array(nodeSelectorTerm).default([]).meta({
+    description:
+      "Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.",
+  }),
 });
 
 /** Numbers are taken as text. */
@@ -59,7 +68,9 @@ export const namespaceOffloadingInputs = z.object({
         SelectedName: "The name in remoteNamespaceName.",
       },
     }),
-  remoteNamespaceName: dnsLabel.optional().meta({ description: "The name on the providers, for SelectedName." }),
+  remoteNamespaceName: dnsLabel
+    .optional()
+    .meta({ description: "The name on the providers, which SelectedName needs. Default: none." }),
   podOffloadingStrategy: z
     .enum(["LocalAndRemote", "Local", "Remote"])
     .default("LocalAndRemote")

@@ -84,10 +84,12 @@ export const gatewayServer = z.object({
       "Which load balancer serves the Service, for type LoadBalancer, where the server's cluster has the agent of this package; elsewhere a template of your " +
       "own names it. Another class makes the Service anew, with another address. Default: the cluster's default load balancer.",
   }),
-  serviceLabels: labelMap.optional().meta({ description: "Labels for the Service." }),
-  serviceAnnotations: annotationMap
+  serviceLabels: labelMap
     .optional()
-    .meta({ description: "Annotations for the Service, such as those that a cloud's load balancer is set up by." }),
+    .meta({ description: "Labels for the Service, beside those of the template. Default: none." }),
+  serviceAnnotations: annotationMap.optional().meta({
+    description: "Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.",
+  }),
   secretRef,
   ...template("server"),
 });
@@ -114,12 +116,14 @@ export const linkProperties = {
     typeName: "GatewayServerLocation",
     enumDescriptions: { Provider: "The cluster that runs the pods.", Consumer: "The cluster that offloads." },
   }),
-  gatewayServer: gatewayServer
-    .optional()
-    .meta({ description: "The server end of the tunnel.", typeName: "GatewayServer" }),
-  gatewayClient: gatewayClient
-    .optional()
-    .meta({ description: "The client end of the tunnel.", typeName: "GatewayClient" }),
+  gatewayServer: gatewayServer.optional().meta({
+    description: "The server end of the tunnel. Default: a Service of type LoadBalancer.",
+    typeName: "GatewayServer",
+  }),
+  gatewayClient: gatewayClient.optional().meta({
+    description: "The client end of the tunnel. Default: it looks for the server where that is.",
+    typeName: "GatewayClient",
+  }),
   mtu: z
     .int()
     .min(MTU_MIN)

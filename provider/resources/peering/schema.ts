@@ -5,10 +5,11 @@ import { endpoint, linkProperties, remappedCIDRs } from "../network-link/schema.
 import { forceUnreachable, pairOutputs } from "../pair-properties.js";
 import { sliceName } from "../resource-slice/schema.js";
 
-const amount = (resource: string) =>
-  quantity
-    .optional()
-    .meta({ description: `How much ${resource} to ask for, as a Kubernetes quantity.`, equality: "quantity" });
+const amount = (resource: string, otherwise: string) =>
+  quantity.optional().meta({
+    description: `How much ${resource} to ask for, as a Kubernetes quantity. Default: ${otherwise}.`,
+    equality: "quantity",
+  });
 
 const createVirtualNode = z
   .boolean()
@@ -18,15 +19,17 @@ const resourceSliceClass = z
   .string()
   .default("default")
   .meta({ description: "The class of the ResourceSlice. Default: default." });
-const amounts = {
-  cpu: amount("CPU"),
-  memory: amount("memory"),
-  pods: amount("room for pods"),
+const amounts = (otherwise: string) => ({
+  cpu: amount("CPU", otherwise),
+  memory: amount("memory", otherwise),
+  pods: amount("room for pods", otherwise),
   resources: quantities.optional().meta({
     description: "Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.",
     equality: "quantity",
   }),
-};
+});
+/** Its Agent's `defaultNodeResources`. */
+const GRANTED = "what the cluster that is asked grants by itself";
 
 /** An identity that the program brings along. */
 const ownIdentity = { authzPolicy, identityKubeconfig: ownKubeconfig, identityUserName: ownUserName };
@@ -35,7 +38,7 @@ const additionalResourceSlice = z
   .object({
     name: sliceName.meta({ description: "Name of the ResourceSlice and of its virtual node; unique in the consumer." }),
     resourceSliceClass,
-    ...amounts,
+    ...amounts(GRANTED),
     createVirtualNode,
   })
   .meta({ description: "A further request for resources.", typeName: "AdditionalResourceSlice" });
@@ -56,7 +59,7 @@ const reverseDirection = z.object({
     .string()
     .optional()
     .meta({ description: "The class of the ResourceSlice. Default: as in the other direction." }),
-  ...amounts,
+  ...amounts("as in the other direction"),
   ...ownIdentity,
 });
 
@@ -86,7 +89,7 @@ export const peeringInputs = z.object({
     .optional()
     .meta({ description: "Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID." }),
   resourceSliceClass,
-  ...amounts,
+  ...amounts(GRANTED),
   additionalResourceSlices: z.array(additionalResourceSlice).optional().meta({
     description:
       "Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.",

@@ -103,19 +103,25 @@ export const virtualNodeInputs = z.object({
   name: sliceName.meta({ description: "Name of the VirtualNode and of its Node; unique in the cluster." }),
   providerClusterId: clusterId.meta({ description: "The cluster ID of the provider." }),
   resourceSliceName: sliceName.optional().meta({
-    description: "The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.",
+    description:
+      "The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.",
   }),
   kubeconfigSecretName: objectName.optional().meta({
     description:
-      "A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.",
+      "A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.",
   }),
   resources: quantities.default({ cpu: "2", memory: "4Gi", pods: "110" }).meta({
     description: "The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.",
     equality: "quantity",
   }),
-  labels: labelMap.optional().meta({ description: "Labels of the node, beside those that every virtual node has." }),
-  annotations: annotationMap.optional().meta({ description: "Annotations of the node." }),
-  taints: z.array(taint).optional().meta({ description: "Taints of the node, beside that of every virtual node." }),
+  labels: labelMap
+    .optional()
+    .meta({ description: "Labels of the node, beside those that every virtual node has. Default: none." }),
+  annotations: annotationMap.optional().meta({ description: "Annotations of the node. Default: none." }),
+  taints: z
+    .array(taint)
+    .optional()
+    .meta({ description: "Taints of the node, beside that of every virtual node. Default: none." }),
   nodeSelector: labelMap
     .optional()
     .meta({ description: "Labels of the provider's nodes that the pods may run on. Default: any." }),
@@ -134,14 +140,14 @@ export const virtualNodeInputs = z.object({
   }),
   storageClasses: names
     .optional()
-    .meta({ description: "The provider's storage classes to offer; the first is the default." }),
+    .meta({ description: "The provider's storage classes to offer, the default one first. Default: none." }),
   ingressClasses: names
     .optional()
-    .meta({ description: "The provider's ingress classes to offer; the first is the default." }),
+    .meta({ description: "The provider's ingress classes to offer, the default one first. Default: none." }),
   loadBalancerClasses: z
     .array(qualifiedName)
     .optional()
-    .meta({ description: "The provider's load balancer classes to offer; the first is the default." }),
+    .meta({ description: "The provider's load balancer classes to offer, the default one first. Default: none." }),
   runtimeClassName: objectName
     .optional()
     .meta({ description: "The provider's RuntimeClass for the pods. Default: none." }),

@@ -16,7 +16,7 @@ namespace Pulumi.Liqo.Inputs
     public sealed class AdditionalResourceSliceArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// How much CPU to ask for, as a Kubernetes quantity.
+        /// How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         /// </summary>
         [Input("cpu")]
         public Input<string>? Cpu { get; set; }
@@ -28,7 +28,7 @@ namespace Pulumi.Liqo.Inputs
         public Input<bool>? CreateVirtualNode { get; set; }
 
         /// <summary>
-        /// How much memory to ask for, as a Kubernetes quantity.
+        /// How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         /// </summary>
         [Input("memory")]
         public Input<string>? Memory { get; set; }
@@ -40,7 +40,7 @@ namespace Pulumi.Liqo.Inputs
         public Input<string> Name { get; set; } = null!;
 
         /// <summary>
-        /// How much room for pods to ask for, as a Kubernetes quantity.
+        /// How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         /// </summary>
         [Input("pods")]
         public Input<string>? Pods { get; set; }

@@ -19,13 +19,13 @@ namespace Pulumi.Liqo.Inputs
         public Input<string> ApiServer { get; set; } = null!;
 
         /// <summary>
-        /// The provider's CA (PEM as base64).
+        /// The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
         /// </summary>
         [Input("ca")]
         public Input<string>? Ca { get; set; }
 
         /// <summary>
-        /// A proxy on the way to it.
+        /// A proxy on the way to it. Default: none.
         /// </summary>
         [Input("proxyURL")]
         public Input<string>? ProxyURL { get; set; }

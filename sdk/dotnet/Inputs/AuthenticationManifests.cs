@@ -13,7 +13,7 @@ namespace Pulumi.Liqo.Inputs
     public sealed class AuthenticationManifests : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+        /// What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
         /// </summary>
         [Input("handshake")]
         public Inputs.Handshake? Handshake { get; set; }
@@ -28,7 +28,7 @@ namespace Pulumi.Liqo.Inputs
         private string? _kubeconfig;
 
         /// <summary>
-        /// Content of a kubeconfig with those credentials, for the consumer.
+        /// Content of a kubeconfig with those credentials, for the consumer. Default: none.
         /// </summary>
         public string? Kubeconfig
         {
@@ -73,7 +73,7 @@ namespace Pulumi.Liqo.Inputs
         public Pulumi.Liqo.TenantCondition? TenantCondition { get; set; }
 
         /// <summary>
-        /// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+        /// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
         /// </summary>
         [Input("userName")]
         public string? UserName { get; set; }

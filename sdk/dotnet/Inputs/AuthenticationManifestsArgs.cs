@@ -13,7 +13,7 @@ namespace Pulumi.Liqo.Inputs
     public sealed class AuthenticationManifestsArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+        /// What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
         /// </summary>
         [Input("handshake")]
         public Input<Inputs.HandshakeArgs>? Handshake { get; set; }
@@ -28,7 +28,7 @@ namespace Pulumi.Liqo.Inputs
         private Input<string>? _kubeconfig;
 
         /// <summary>
-        /// Content of a kubeconfig with those credentials, for the consumer.
+        /// Content of a kubeconfig with those credentials, for the consumer. Default: none.
         /// </summary>
         public Input<string>? Kubeconfig
         {
@@ -77,7 +77,7 @@ namespace Pulumi.Liqo.Inputs
         public Input<Pulumi.Liqo.TenantCondition>? TenantCondition { get; set; }
 
         /// <summary>
-        /// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+        /// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
         /// </summary>
         [Input("userName")]
         public Input<string>? UserName { get; set; }

@@ -16,7 +16,7 @@ namespace Pulumi.Liqo.Inputs
         private List<Inputs.NodeSelectorTerm>? _nodeSelectorTerms;
 
         /// <summary>
-        /// Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        /// Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         /// </summary>
         public List<Inputs.NodeSelectorTerm> NodeSelectorTerms
         {

@@ -16,7 +16,7 @@ namespace Pulumi.Liqo.Inputs
         private InputList<Inputs.NodeSelectorTermArgs>? _nodeSelectorTerms;
 
         /// <summary>
-        /// Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        /// Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         /// </summary>
         public InputList<Inputs.NodeSelectorTermArgs> NodeSelectorTerms
         {

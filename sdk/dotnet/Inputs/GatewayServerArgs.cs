@@ -46,7 +46,7 @@ namespace Pulumi.Liqo.Inputs
         private InputMap<string>? _serviceAnnotations;
 
         /// <summary>
-        /// Annotations for the Service, such as those that a cloud's load balancer is set up by.
+        /// Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
         /// </summary>
         public InputMap<string> ServiceAnnotations
         {
@@ -58,7 +58,7 @@ namespace Pulumi.Liqo.Inputs
         private InputMap<string>? _serviceLabels;
 
         /// <summary>
-        /// Labels for the Service.
+        /// Labels for the Service, beside those of the template. Default: none.
         /// </summary>
         public InputMap<string> ServiceLabels
         {

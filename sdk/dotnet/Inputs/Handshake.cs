@@ -16,31 +16,31 @@ namespace Pulumi.Liqo.Inputs
     public sealed class Handshake : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// What the provider's Tenant answers, in `status.authParams`.
+        /// What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
         /// </summary>
         [Input("authParams")]
         public Inputs.AuthParams? AuthParams { get; set; }
 
         /// <summary>
-        /// The consumer's certificate request (PEM as base64).
+        /// The consumer's certificate request (PEM as base64). Default: not known yet.
         /// </summary>
         [Input("csr")]
         public string? Csr { get; set; }
 
         /// <summary>
-        /// The provider's nonce, as its Secret holds it (base64).
+        /// The provider's nonce, as its Secret holds it (base64). Default: not there yet.
         /// </summary>
         [Input("nonce")]
         public string? Nonce { get; set; }
 
         /// <summary>
-        /// The consumer's public key (PEM as base64).
+        /// The consumer's public key (PEM as base64). Default: not known yet.
         /// </summary>
         [Input("publicKey")]
         public string? PublicKey { get; set; }
 
         /// <summary>
-        /// The consumer's signature of the nonce (base64).
+        /// The consumer's signature of the nonce (base64). Default: not there yet.
         /// </summary>
         [Input("signature")]
         public string? Signature { get; set; }

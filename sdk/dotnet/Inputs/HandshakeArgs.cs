@@ -16,31 +16,31 @@ namespace Pulumi.Liqo.Inputs
     public sealed class HandshakeArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// What the provider's Tenant answers, in `status.authParams`.
+        /// What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
         /// </summary>
         [Input("authParams")]
         public Input<Inputs.AuthParamsArgs>? AuthParams { get; set; }
 
         /// <summary>
-        /// The consumer's certificate request (PEM as base64).
+        /// The consumer's certificate request (PEM as base64). Default: not known yet.
         /// </summary>
         [Input("csr")]
         public Input<string>? Csr { get; set; }
 
         /// <summary>
-        /// The provider's nonce, as its Secret holds it (base64).
+        /// The provider's nonce, as its Secret holds it (base64). Default: not there yet.
         /// </summary>
         [Input("nonce")]
         public Input<string>? Nonce { get; set; }
 
         /// <summary>
-        /// The consumer's public key (PEM as base64).
+        /// The consumer's public key (PEM as base64). Default: not known yet.
         /// </summary>
         [Input("publicKey")]
         public Input<string>? PublicKey { get; set; }
 
         /// <summary>
-        /// The consumer's signature of the nonce (base64).
+        /// The consumer's signature of the nonce (base64). Default: not there yet.
         /// </summary>
         [Input("signature")]
         public Input<string>? Signature { get; set; }

@@ -16,7 +16,7 @@ namespace Pulumi.Liqo.Inputs
     public sealed class ManifestClusterArgs : global::Pulumi.ResourceArgs
     {
         /// <summary>
-        /// Render an installation of the agent, too.
+        /// Render an installation of the agent, too. Default: none.
         /// </summary>
         [Input("agent")]
         public Input<Inputs.AgentManifestsArgs>? Agent { get; set; }
@@ -34,7 +34,7 @@ namespace Pulumi.Liqo.Inputs
         public Input<Inputs.ClusterArgs>? Cluster { get; set; }
 
         /// <summary>
-        /// The cluster's ID.
+        /// The cluster's ID. Default: as the cluster tells.
         /// </summary>
         [Input("clusterId")]
         public Input<string>? ClusterId { get; set; }
@@ -46,13 +46,13 @@ namespace Pulumi.Liqo.Inputs
         public Input<string>? ExternalCIDR { get; set; }
 
         /// <summary>
-        /// The WireGuard keys of a cluster's gateway.
+        /// The WireGuard keys of the cluster's gateway. Default: the agent makes them.
         /// </summary>
         [Input("keys")]
         public Input<Inputs.GatewayKeysArgs>? Keys { get; set; }
 
         /// <summary>
-        /// Names of objects. Labels decide what an object is for, names are free.
+        /// Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
         /// </summary>
         [Input("names")]
         public Input<Inputs.ManifestNamesArgs>? Names { get; set; }

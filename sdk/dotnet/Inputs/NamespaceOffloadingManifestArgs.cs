@@ -94,7 +94,7 @@ namespace Pulumi.Liqo.Inputs
         public Input<Pulumi.Liqo.PodOffloadingStrategy>? PodOffloadingStrategy { get; set; }
 
         /// <summary>
-        /// The name on the providers, for SelectedName.
+        /// The name on the providers, which SelectedName needs. Default: none.
         /// </summary>
         [Input("remoteNamespaceName")]
         public Input<string>? RemoteNamespaceName { get; set; }

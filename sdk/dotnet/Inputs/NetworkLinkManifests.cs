@@ -19,19 +19,19 @@ namespace Pulumi.Liqo.Inputs
         public bool? DisableSharingKeys { get; set; }
 
         /// <summary>
-        /// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+        /// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
         /// </summary>
         [Input("endpoint")]
         public Inputs.ExpectedEndpoint? Endpoint { get; set; }
 
         /// <summary>
-        /// The client end of the tunnel.
+        /// The client end of the tunnel. Default: it looks for the server where that is.
         /// </summary>
         [Input("gatewayClient")]
         public Inputs.GatewayClient? GatewayClient { get; set; }
 
         /// <summary>
-        /// The server end of the tunnel.
+        /// The server end of the tunnel. Default: a Service of type LoadBalancer.
         /// </summary>
         [Input("gatewayServer")]
         public Inputs.GatewayServer? GatewayServer { get; set; }

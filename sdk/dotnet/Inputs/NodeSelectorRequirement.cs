@@ -31,7 +31,7 @@ namespace Pulumi.Liqo.Inputs
         private List<string>? _values;
 
         /// <summary>
-        /// What it is compared with.
+        /// What it is compared with. Default: nothing, for Exists and DoesNotExist.
         /// </summary>
         public List<string> Values
         {

@@ -19,7 +19,7 @@ namespace Pulumi.Liqo.Inputs
         private List<Inputs.NodeSelectorRequirement>? _matchExpressions;
 
         /// <summary>
-        /// About the node's labels; all must hold.
+        /// About the node's labels; all must hold. Default: none.
         /// </summary>
         public List<Inputs.NodeSelectorRequirement> MatchExpressions
         {
@@ -31,7 +31,7 @@ namespace Pulumi.Liqo.Inputs
         private List<Inputs.NodeSelectorRequirement>? _matchFields;
 
         /// <summary>
-        /// About the node's fields; all must hold.
+        /// About the node's fields; all must hold. Default: none.
         /// </summary>
         public List<Inputs.NodeSelectorRequirement> MatchFields
         {

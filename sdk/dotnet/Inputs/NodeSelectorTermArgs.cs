@@ -19,7 +19,7 @@ namespace Pulumi.Liqo.Inputs
         private InputList<Inputs.NodeSelectorRequirementArgs>? _matchExpressions;
 
         /// <summary>
-        /// About the node's labels; all must hold.
+        /// About the node's labels; all must hold. Default: none.
         /// </summary>
         public InputList<Inputs.NodeSelectorRequirementArgs> MatchExpressions
         {
@@ -31,7 +31,7 @@ namespace Pulumi.Liqo.Inputs
         private InputList<Inputs.NodeSelectorRequirementArgs>? _matchFields;
 
         /// <summary>
-        /// About the node's fields; all must hold.
+        /// About the node's fields; all must hold. Default: none.
         /// </summary>
         public InputList<Inputs.NodeSelectorRequirementArgs> MatchFields
         {

@@ -19,7 +19,7 @@ namespace Pulumi.Liqo.Inputs
         public Input<Pulumi.Liqo.AuthzPolicy>? AuthzPolicy { get; set; }
 
         /// <summary>
-        /// How much CPU to ask for, as a Kubernetes quantity.
+        /// How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
         /// </summary>
         [Input("cpu")]
         public Input<string>? Cpu { get; set; }
@@ -59,13 +59,13 @@ namespace Pulumi.Liqo.Inputs
         public Input<string>? IdentityUserName { get; set; }
 
         /// <summary>
-        /// How much memory to ask for, as a Kubernetes quantity.
+        /// How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
         /// </summary>
         [Input("memory")]
         public Input<string>? Memory { get; set; }
 
         /// <summary>
-        /// How much room for pods to ask for, as a Kubernetes quantity.
+        /// How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
         /// </summary>
         [Input("pods")]
         public Input<string>? Pods { get; set; }

@@ -19,7 +19,7 @@ namespace Pulumi.Liqo.Inputs
         private Dictionary<string, string>? _annotations;
 
         /// <summary>
-        /// Annotations of the node.
+        /// Annotations of the node. Default: none.
         /// </summary>
         public Dictionary<string, string> Annotations
         {
@@ -67,7 +67,7 @@ namespace Pulumi.Liqo.Inputs
         private List<string>? _ingressClasses;
 
         /// <summary>
-        /// The provider's ingress classes to offer; the first is the default.
+        /// The provider's ingress classes to offer, the default one first. Default: none.
         /// </summary>
         public List<string> IngressClasses
         {
@@ -76,7 +76,7 @@ namespace Pulumi.Liqo.Inputs
         }
 
         /// <summary>
-        /// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+        /// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
         /// </summary>
         [Input("kubeconfigSecretName")]
         public string? KubeconfigSecretName { get; set; }
@@ -85,7 +85,7 @@ namespace Pulumi.Liqo.Inputs
         private Dictionary<string, string>? _labels;
 
         /// <summary>
-        /// Labels of the node, beside those that every virtual node has.
+        /// Labels of the node, beside those that every virtual node has. Default: none.
         /// </summary>
         public Dictionary<string, string> Labels
         {
@@ -109,7 +109,7 @@ namespace Pulumi.Liqo.Inputs
         private List<string>? _loadBalancerClasses;
 
         /// <summary>
-        /// The provider's load balancer classes to offer; the first is the default.
+        /// The provider's load balancer classes to offer, the default one first. Default: none.
         /// </summary>
         public List<string> LoadBalancerClasses
         {
@@ -166,7 +166,7 @@ namespace Pulumi.Liqo.Inputs
         }
 
         /// <summary>
-        /// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        /// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         /// </summary>
         [Input("resourceSliceName")]
         public string? ResourceSliceName { get; set; }
@@ -193,7 +193,7 @@ namespace Pulumi.Liqo.Inputs
         private List<string>? _storageClasses;
 
         /// <summary>
-        /// The provider's storage classes to offer; the first is the default.
+        /// The provider's storage classes to offer, the default one first. Default: none.
         /// </summary>
         public List<string> StorageClasses
         {
@@ -205,7 +205,7 @@ namespace Pulumi.Liqo.Inputs
         private List<Inputs.Taint>? _taints;
 
         /// <summary>
-        /// Taints of the node, beside that of every virtual node.
+        /// Taints of the node, beside that of every virtual node. Default: none.
         /// </summary>
         public List<Inputs.Taint> Taints
         {

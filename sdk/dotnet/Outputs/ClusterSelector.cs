@@ -14,7 +14,7 @@ namespace Pulumi.Liqo.Outputs
     public sealed class ClusterSelector
     {
         /// <summary>
-        /// Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        /// Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         /// </summary>
         public readonly ImmutableArray<Outputs.NodeSelectorTerm> NodeSelectorTerms;
 

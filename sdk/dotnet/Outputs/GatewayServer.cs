@@ -34,11 +34,11 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly Outputs.SecretReference? SecretRef;
         /// <summary>
-        /// Annotations for the Service, such as those that a cloud's load balancer is set up by.
+        /// Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
         /// </summary>
         public readonly ImmutableDictionary<string, string>? ServiceAnnotations;
         /// <summary>
-        /// Labels for the Service.
+        /// Labels for the Service, beside those of the template. Default: none.
         /// </summary>
         public readonly ImmutableDictionary<string, string>? ServiceLabels;
         /// <summary>

@@ -25,7 +25,7 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly Pulumi.Liqo.NodeSelectorOperator Operator;
         /// <summary>
-        /// What it is compared with.
+        /// What it is compared with. Default: nothing, for Exists and DoesNotExist.
         /// </summary>
         public readonly ImmutableArray<string> Values;
 

@@ -17,11 +17,11 @@ namespace Pulumi.Liqo.Outputs
     public sealed class NodeSelectorTerm
     {
         /// <summary>
-        /// About the node's labels; all must hold.
+        /// About the node's labels; all must hold. Default: none.
         /// </summary>
         public readonly ImmutableArray<Outputs.NodeSelectorRequirement> MatchExpressions;
         /// <summary>
-        /// About the node's fields; all must hold.
+        /// About the node's fields; all must hold. Default: none.
         /// </summary>
         public readonly ImmutableArray<Outputs.NodeSelectorRequirement> MatchFields;
 

@@ -61,7 +61,7 @@ type Agent struct {
 	ApiServerCA pulumi.StringPtrOutput `pulumi:"apiServerCA"`
 	// Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
 	ApiServerProxy pulumi.BoolOutput `pulumi:"apiServerProxy"`
-	// The cluster to install the agent in.
+	// The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrOutput `pulumi:"cluster"`
 	// The cluster's ID among its peers.
 	ClusterId pulumi.StringOutput `pulumi:"clusterId"`
@@ -229,7 +229,7 @@ type agentArgs struct {
 	ApiServerCA *string `pulumi:"apiServerCA"`
 	// Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
 	ApiServerProxy *bool `pulumi:"apiServerProxy"`
-	// The cluster to install the agent in.
+	// The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster *Cluster `pulumi:"cluster"`
 	// The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.
 	ClusterId string `pulumi:"clusterId"`
@@ -301,7 +301,7 @@ type AgentArgs struct {
 	ApiServerCA pulumi.StringPtrInput
 	// Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
 	ApiServerProxy pulumi.BoolPtrInput
-	// The cluster to install the agent in.
+	// The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrInput
 	// The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.
 	ClusterId pulumi.StringInput
@@ -470,7 +470,7 @@ func (o AgentOutput) ApiServerProxy() pulumi.BoolOutput {
 	return o.ApplyT(func(v *Agent) pulumi.BoolOutput { return v.ApiServerProxy }).(pulumi.BoolOutput)
 }
 
-// The cluster to install the agent in.
+// The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o AgentOutput) Cluster() ClusterPtrOutput {
 	return o.ApplyT(func(v *Agent) ClusterPtrOutput { return v.Cluster }).(ClusterPtrOutput)
 }

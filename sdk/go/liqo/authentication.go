@@ -54,7 +54,7 @@ type Authentication struct {
 	ApiServer pulumi.StringOutput `pulumi:"apiServer"`
 	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
 	AuthzPolicy AuthzPolicyPtrOutput `pulumi:"authzPolicy"`
-	// The cluster that offloads pods: it is given an identity.
+	// The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer ClusterPtrOutput `pulumi:"consumer"`
 	// The consumer's cluster ID.
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
@@ -74,7 +74,7 @@ type Authentication struct {
 	ObjectAnnotations pulumi.StringMapOutput `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapOutput `pulumi:"objectLabels"`
-	// The cluster that runs them: it gives the identity.
+	// The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider ClusterPtrOutput `pulumi:"provider"`
 	// The provider's cluster ID.
 	ProviderClusterId pulumi.StringOutput `pulumi:"providerClusterId"`
@@ -145,7 +145,7 @@ func (AuthenticationState) ElementType() reflect.Type {
 type authenticationArgs struct {
 	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
 	AuthzPolicy *AuthzPolicy `pulumi:"authzPolicy"`
-	// The cluster that offloads pods: it is given an identity.
+	// The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer *Cluster `pulumi:"consumer"`
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable *bool `pulumi:"forceUnreachable"`
@@ -157,7 +157,7 @@ type authenticationArgs struct {
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
-	// The cluster that runs them: it gives the identity.
+	// The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider *Cluster `pulumi:"provider"`
 	// An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
 	ProxyURL *string `pulumi:"proxyURL"`
@@ -171,7 +171,7 @@ type authenticationArgs struct {
 type AuthenticationArgs struct {
 	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
 	AuthzPolicy AuthzPolicyPtrInput
-	// The cluster that offloads pods: it is given an identity.
+	// The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer ClusterPtrInput
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable pulumi.BoolPtrInput
@@ -183,7 +183,7 @@ type AuthenticationArgs struct {
 	ObjectAnnotations pulumi.StringMapInput
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapInput
-	// The cluster that runs them: it gives the identity.
+	// The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider ClusterPtrInput
 	// An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
 	ProxyURL pulumi.StringPtrInput
@@ -290,7 +290,7 @@ func (o AuthenticationOutput) AuthzPolicy() AuthzPolicyPtrOutput {
 	return o.ApplyT(func(v *Authentication) AuthzPolicyPtrOutput { return v.AuthzPolicy }).(AuthzPolicyPtrOutput)
 }
 
-// The cluster that offloads pods: it is given an identity.
+// The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o AuthenticationOutput) Consumer() ClusterPtrOutput {
 	return o.ApplyT(func(v *Authentication) ClusterPtrOutput { return v.Consumer }).(ClusterPtrOutput)
 }
@@ -340,7 +340,7 @@ func (o AuthenticationOutput) ObjectLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.StringMapOutput { return v.ObjectLabels }).(pulumi.StringMapOutput)
 }
 
-// The cluster that runs them: it gives the identity.
+// The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o AuthenticationOutput) Provider() ClusterPtrOutput {
 	return o.ApplyT(func(v *Authentication) ClusterPtrOutput { return v.Provider }).(ClusterPtrOutput)
 }

@@ -23,9 +23,9 @@ func GetClusterInfo(ctx *pulumi.Context, args *GetClusterInfoArgs, opts ...pulum
 }
 
 type GetClusterInfoArgs struct {
-	// The cluster to ask.
+	// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster *Cluster `pulumi:"cluster"`
-	// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+	// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
 	Get *string `pulumi:"get"`
 }
 
@@ -52,9 +52,9 @@ func GetClusterInfoOutput(ctx *pulumi.Context, args GetClusterInfoOutputArgs, op
 }
 
 type GetClusterInfoOutputArgs struct {
-	// The cluster to ask.
+	// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrInput `pulumi:"cluster"`
-	// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+	// A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
 	Get pulumi.StringPtrInput `pulumi:"get"`
 }
 

@@ -23,11 +23,11 @@ func GetPeeringInfo(ctx *pulumi.Context, args *GetPeeringInfoArgs, opts ...pulum
 }
 
 type GetPeeringInfoArgs struct {
-	// The cluster to ask.
+	// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster *Cluster `pulumi:"cluster"`
 	// IDs of the peers asked for. Default: all.
 	ClusterIDs []string `pulumi:"clusterIDs"`
-	// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+	// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
 	Get *string `pulumi:"get"`
 }
 
@@ -48,11 +48,11 @@ func GetPeeringInfoOutput(ctx *pulumi.Context, args GetPeeringInfoOutputArgs, op
 }
 
 type GetPeeringInfoOutputArgs struct {
-	// The cluster to ask.
+	// The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrInput `pulumi:"cluster"`
 	// IDs of the peers asked for. Default: all.
 	ClusterIDs pulumi.StringArrayInput `pulumi:"clusterIDs"`
-	// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+	// A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
 	Get pulumi.StringPtrInput `pulumi:"get"`
 }
 

@@ -68,7 +68,7 @@ type NamespaceOffloading struct {
 
 	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
 	ApiServerSupport ApiServerSupportPtrOutput `pulumi:"apiServerSupport"`
-	// The consumer: the cluster that has the namespace.
+	// The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrOutput `pulumi:"cluster"`
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 	ClusterSelector ClusterSelectorPtrOutput `pulumi:"clusterSelector"`
@@ -100,7 +100,7 @@ type NamespaceOffloading struct {
 	Providers pulumi.StringArrayOutput `pulumi:"providers"`
 	// The namespace's name on the providers.
 	RemoteNamespace pulumi.StringOutput `pulumi:"remoteNamespace"`
-	// The name on the providers, for SelectedName.
+	// The name on the providers, which SelectedName needs. Default: none.
 	RemoteNamespaceName pulumi.StringPtrOutput `pulumi:"remoteNamespaceName"`
 }
 
@@ -158,7 +158,7 @@ func (NamespaceOffloadingState) ElementType() reflect.Type {
 type namespaceOffloadingArgs struct {
 	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
 	ApiServerSupport *ApiServerSupport `pulumi:"apiServerSupport"`
-	// The consumer: the cluster that has the namespace.
+	// The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster *Cluster `pulumi:"cluster"`
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 	ClusterSelector *ClusterSelector `pulumi:"clusterSelector"`
@@ -180,7 +180,7 @@ type namespaceOffloadingArgs struct {
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
 	// Where the namespace's new pods may run. Default: LocalAndRemote.
 	PodOffloadingStrategy *PodOffloadingStrategy `pulumi:"podOffloadingStrategy"`
-	// The name on the providers, for SelectedName.
+	// The name on the providers, which SelectedName needs. Default: none.
 	RemoteNamespaceName *string `pulumi:"remoteNamespaceName"`
 }
 
@@ -188,7 +188,7 @@ type namespaceOffloadingArgs struct {
 type NamespaceOffloadingArgs struct {
 	// Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
 	ApiServerSupport ApiServerSupportPtrInput
-	// The consumer: the cluster that has the namespace.
+	// The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrInput
 	// Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
 	ClusterSelector ClusterSelectorPtrInput
@@ -210,7 +210,7 @@ type NamespaceOffloadingArgs struct {
 	ObjectLabels pulumi.StringMapInput
 	// Where the namespace's new pods may run. Default: LocalAndRemote.
 	PodOffloadingStrategy PodOffloadingStrategyPtrInput
-	// The name on the providers, for SelectedName.
+	// The name on the providers, which SelectedName needs. Default: none.
 	RemoteNamespaceName pulumi.StringPtrInput
 }
 
@@ -306,7 +306,7 @@ func (o NamespaceOffloadingOutput) ApiServerSupport() ApiServerSupportPtrOutput 
 	return o.ApplyT(func(v *NamespaceOffloading) ApiServerSupportPtrOutput { return v.ApiServerSupport }).(ApiServerSupportPtrOutput)
 }
 
-// The consumer: the cluster that has the namespace.
+// The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o NamespaceOffloadingOutput) Cluster() ClusterPtrOutput {
 	return o.ApplyT(func(v *NamespaceOffloading) ClusterPtrOutput { return v.Cluster }).(ClusterPtrOutput)
 }
@@ -386,7 +386,7 @@ func (o NamespaceOffloadingOutput) RemoteNamespace() pulumi.StringOutput {
 	return o.ApplyT(func(v *NamespaceOffloading) pulumi.StringOutput { return v.RemoteNamespace }).(pulumi.StringOutput)
 }
 
-// The name on the providers, for SelectedName.
+// The name on the providers, which SelectedName needs. Default: none.
 func (o NamespaceOffloadingOutput) RemoteNamespaceName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *NamespaceOffloading) pulumi.StringPtrOutput { return v.RemoteNamespaceName }).(pulumi.StringPtrOutput)
 }

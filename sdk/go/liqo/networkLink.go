@@ -57,7 +57,7 @@ type NetworkLink struct {
 
 	// The state of the tunnel: Connected, Connecting or Error.
 	Connections ConnectionStatusOutput `pulumi:"connections"`
-	// The cluster that offloads pods.
+	// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer ClusterPtrOutput `pulumi:"consumer"`
 	// The consumer's cluster ID.
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
@@ -69,9 +69,9 @@ type NetworkLink struct {
 	Endpoint GatewayEndpointOutput `pulumi:"endpoint"`
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable pulumi.BoolOutput `pulumi:"forceUnreachable"`
-	// The client end of the tunnel.
+	// The client end of the tunnel. Default: it looks for the server where that is.
 	GatewayClient GatewayClientPtrOutput `pulumi:"gatewayClient"`
-	// The server end of the tunnel.
+	// The server end of the tunnel. Default: a Service of type LoadBalancer.
 	GatewayServer GatewayServerPtrOutput `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationOutput `pulumi:"gatewayServerLocation"`
@@ -83,7 +83,7 @@ type NetworkLink struct {
 	ObjectAnnotations pulumi.StringMapOutput `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapOutput `pulumi:"objectLabels"`
-	// The cluster that runs them.
+	// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider ClusterPtrOutput `pulumi:"provider"`
 	// The provider's cluster ID.
 	ProviderClusterId pulumi.StringOutput `pulumi:"providerClusterId"`
@@ -151,15 +151,15 @@ func (NetworkLinkState) ElementType() reflect.Type {
 }
 
 type networkLinkArgs struct {
-	// The cluster that offloads pods.
+	// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer *Cluster `pulumi:"consumer"`
 	// Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
 	DisableSharingKeys *bool `pulumi:"disableSharingKeys"`
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable *bool `pulumi:"forceUnreachable"`
-	// The client end of the tunnel.
+	// The client end of the tunnel. Default: it looks for the server where that is.
 	GatewayClient *GatewayClient `pulumi:"gatewayClient"`
-	// The server end of the tunnel.
+	// The server end of the tunnel. Default: a Service of type LoadBalancer.
 	GatewayServer *GatewayServer `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation *GatewayServerLocation `pulumi:"gatewayServerLocation"`
@@ -171,21 +171,21 @@ type networkLinkArgs struct {
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
-	// The cluster that runs them.
+	// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider *Cluster `pulumi:"provider"`
 }
 
 // The set of arguments for constructing a NetworkLink resource.
 type NetworkLinkArgs struct {
-	// The cluster that offloads pods.
+	// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer ClusterPtrInput
 	// Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
 	DisableSharingKeys pulumi.BoolPtrInput
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable pulumi.BoolPtrInput
-	// The client end of the tunnel.
+	// The client end of the tunnel. Default: it looks for the server where that is.
 	GatewayClient GatewayClientPtrInput
-	// The server end of the tunnel.
+	// The server end of the tunnel. Default: a Service of type LoadBalancer.
 	GatewayServer GatewayServerPtrInput
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationPtrInput
@@ -197,7 +197,7 @@ type NetworkLinkArgs struct {
 	ObjectAnnotations pulumi.StringMapInput
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapInput
-	// The cluster that runs them.
+	// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider ClusterPtrInput
 }
 
@@ -293,7 +293,7 @@ func (o NetworkLinkOutput) Connections() ConnectionStatusOutput {
 	return o.ApplyT(func(v *NetworkLink) ConnectionStatusOutput { return v.Connections }).(ConnectionStatusOutput)
 }
 
-// The cluster that offloads pods.
+// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o NetworkLinkOutput) Consumer() ClusterPtrOutput {
 	return o.ApplyT(func(v *NetworkLink) ClusterPtrOutput { return v.Consumer }).(ClusterPtrOutput)
 }
@@ -323,12 +323,12 @@ func (o NetworkLinkOutput) ForceUnreachable() pulumi.BoolOutput {
 	return o.ApplyT(func(v *NetworkLink) pulumi.BoolOutput { return v.ForceUnreachable }).(pulumi.BoolOutput)
 }
 
-// The client end of the tunnel.
+// The client end of the tunnel. Default: it looks for the server where that is.
 func (o NetworkLinkOutput) GatewayClient() GatewayClientPtrOutput {
 	return o.ApplyT(func(v *NetworkLink) GatewayClientPtrOutput { return v.GatewayClient }).(GatewayClientPtrOutput)
 }
 
-// The server end of the tunnel.
+// The server end of the tunnel. Default: a Service of type LoadBalancer.
 func (o NetworkLinkOutput) GatewayServer() GatewayServerPtrOutput {
 	return o.ApplyT(func(v *NetworkLink) GatewayServerPtrOutput { return v.GatewayServer }).(GatewayServerPtrOutput)
 }
@@ -358,7 +358,7 @@ func (o NetworkLinkOutput) ObjectLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *NetworkLink) pulumi.StringMapOutput { return v.ObjectLabels }).(pulumi.StringMapOutput)
 }
 
-// The cluster that runs them.
+// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o NetworkLinkOutput) Provider() ClusterPtrOutput {
 	return o.ApplyT(func(v *NetworkLink) ClusterPtrOutput { return v.Provider }).(ClusterPtrOutput)
 }

@@ -139,9 +139,9 @@ type peeringArgs struct {
 	AuthzPolicy *AuthzPolicy `pulumi:"authzPolicy"`
 	// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
 	Bidirectional *bool `pulumi:"bidirectional"`
-	// The cluster that offloads pods.
+	// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer *Cluster `pulumi:"consumer"`
-	// How much CPU to ask for, as a Kubernetes quantity.
+	// How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Cpu *string `pulumi:"cpu"`
 	// Ask for resources. Without, ResourceSlices can be made beside. Default: true.
 	CreateResourceSlice *bool `pulumi:"createResourceSlice"`
@@ -149,9 +149,9 @@ type peeringArgs struct {
 	CreateVirtualNode *bool `pulumi:"createVirtualNode"`
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable *bool `pulumi:"forceUnreachable"`
-	// The client end of the tunnel.
+	// The client end of the tunnel. Default: it looks for the server where that is.
 	GatewayClient *GatewayClient `pulumi:"gatewayClient"`
-	// The server end of the tunnel.
+	// The server end of the tunnel. Default: a Service of type LoadBalancer.
 	GatewayServer *GatewayServer `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation *GatewayServerLocation `pulumi:"gatewayServerLocation"`
@@ -163,7 +163,7 @@ type peeringArgs struct {
 	InBand *bool `pulumi:"inBand"`
 	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 	KeyRotationTrigger *string `pulumi:"keyRotationTrigger"`
-	// How much memory to ask for, as a Kubernetes quantity.
+	// How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Memory *string `pulumi:"memory"`
 	// The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
 	Mtu *int `pulumi:"mtu"`
@@ -173,9 +173,9 @@ type peeringArgs struct {
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
-	// How much room for pods to ask for, as a Kubernetes quantity.
+	// How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Pods *string `pulumi:"pods"`
-	// The cluster that runs them.
+	// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider *Cluster `pulumi:"provider"`
 	// An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
 	ProxyURL *string `pulumi:"proxyURL"`
@@ -199,9 +199,9 @@ type PeeringArgs struct {
 	AuthzPolicy AuthzPolicyPtrInput
 	// Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
 	Bidirectional pulumi.BoolPtrInput
-	// The cluster that offloads pods.
+	// The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer ClusterPtrInput
-	// How much CPU to ask for, as a Kubernetes quantity.
+	// How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Cpu pulumi.StringPtrInput
 	// Ask for resources. Without, ResourceSlices can be made beside. Default: true.
 	CreateResourceSlice pulumi.BoolPtrInput
@@ -209,9 +209,9 @@ type PeeringArgs struct {
 	CreateVirtualNode pulumi.BoolPtrInput
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable pulumi.BoolPtrInput
-	// The client end of the tunnel.
+	// The client end of the tunnel. Default: it looks for the server where that is.
 	GatewayClient GatewayClientPtrInput
-	// The server end of the tunnel.
+	// The server end of the tunnel. Default: a Service of type LoadBalancer.
 	GatewayServer GatewayServerPtrInput
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationPtrInput
@@ -223,7 +223,7 @@ type PeeringArgs struct {
 	InBand pulumi.BoolPtrInput
 	// Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
 	KeyRotationTrigger pulumi.StringPtrInput
-	// How much memory to ask for, as a Kubernetes quantity.
+	// How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Memory pulumi.StringPtrInput
 	// The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
 	Mtu pulumi.IntPtrInput
@@ -233,9 +233,9 @@ type PeeringArgs struct {
 	ObjectAnnotations pulumi.StringMapInput
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapInput
-	// How much room for pods to ask for, as a Kubernetes quantity.
+	// How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Pods pulumi.StringPtrInput
-	// The cluster that runs them.
+	// The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider ClusterPtrInput
 	// An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
 	ProxyURL pulumi.StringPtrInput

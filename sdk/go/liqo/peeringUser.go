@@ -49,7 +49,7 @@ type PeeringUser struct {
 
 	// URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.
 	ApiServer pulumi.StringPtrOutput `pulumi:"apiServer"`
-	// The provider: the cluster that the user may peer with.
+	// The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrOutput `pulumi:"cluster"`
 	// The cluster ID of the consumer that the user peers.
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
@@ -127,7 +127,7 @@ func (PeeringUserState) ElementType() reflect.Type {
 type peeringUserArgs struct {
 	// URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.
 	ApiServer *string `pulumi:"apiServer"`
-	// The provider: the cluster that the user may peer with.
+	// The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster *Cluster `pulumi:"cluster"`
 	// The cluster ID of the consumer that the user peers.
 	ConsumerClusterId string `pulumi:"consumerClusterId"`
@@ -145,7 +145,7 @@ type peeringUserArgs struct {
 type PeeringUserArgs struct {
 	// URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.
 	ApiServer pulumi.StringPtrInput
-	// The provider: the cluster that the user may peer with.
+	// The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrInput
 	// The cluster ID of the consumer that the user peers.
 	ConsumerClusterId pulumi.StringInput
@@ -251,7 +251,7 @@ func (o PeeringUserOutput) ApiServer() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *PeeringUser) pulumi.StringPtrOutput { return v.ApiServer }).(pulumi.StringPtrOutput)
 }
 
-// The provider: the cluster that the user may peer with.
+// The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o PeeringUserOutput) Cluster() ClusterPtrOutput {
 	return o.ApplyT(func(v *PeeringUser) ClusterPtrOutput { return v.Cluster }).(ClusterPtrOutput)
 }

@@ -15,15 +15,15 @@ var _ = internal.GetEnvOrDefault
 
 // A further request for resources.
 type AdditionalResourceSlice struct {
-	// How much CPU to ask for, as a Kubernetes quantity.
+	// How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Cpu *string `pulumi:"cpu"`
 	// Make a virtual node of the resources granted. Default: true.
 	CreateVirtualNode *bool `pulumi:"createVirtualNode"`
-	// How much memory to ask for, as a Kubernetes quantity.
+	// How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Memory *string `pulumi:"memory"`
 	// Name of the ResourceSlice and of its virtual node; unique in the consumer.
 	Name string `pulumi:"name"`
-	// How much room for pods to ask for, as a Kubernetes quantity.
+	// How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Pods *string `pulumi:"pods"`
 	// The class of the ResourceSlice. Default: default.
 	ResourceSliceClass *string `pulumi:"resourceSliceClass"`
@@ -61,15 +61,15 @@ type AdditionalResourceSliceInput interface {
 
 // A further request for resources.
 type AdditionalResourceSliceArgs struct {
-	// How much CPU to ask for, as a Kubernetes quantity.
+	// How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Cpu pulumi.StringPtrInput `pulumi:"cpu"`
 	// Make a virtual node of the resources granted. Default: true.
 	CreateVirtualNode pulumi.BoolPtrInput `pulumi:"createVirtualNode"`
-	// How much memory to ask for, as a Kubernetes quantity.
+	// How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Memory pulumi.StringPtrInput `pulumi:"memory"`
 	// Name of the ResourceSlice and of its virtual node; unique in the consumer.
 	Name pulumi.StringInput `pulumi:"name"`
-	// How much room for pods to ask for, as a Kubernetes quantity.
+	// How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 	Pods pulumi.StringPtrInput `pulumi:"pods"`
 	// The class of the ResourceSlice. Default: default.
 	ResourceSliceClass pulumi.StringPtrInput `pulumi:"resourceSliceClass"`
@@ -143,7 +143,7 @@ func (o AdditionalResourceSliceOutput) ToAdditionalResourceSliceOutputWithContex
 	return o
 }
 
-// How much CPU to ask for, as a Kubernetes quantity.
+// How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 func (o AdditionalResourceSliceOutput) Cpu() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AdditionalResourceSlice) *string { return v.Cpu }).(pulumi.StringPtrOutput)
 }
@@ -153,7 +153,7 @@ func (o AdditionalResourceSliceOutput) CreateVirtualNode() pulumi.BoolPtrOutput 
 	return o.ApplyT(func(v AdditionalResourceSlice) *bool { return v.CreateVirtualNode }).(pulumi.BoolPtrOutput)
 }
 
-// How much memory to ask for, as a Kubernetes quantity.
+// How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 func (o AdditionalResourceSliceOutput) Memory() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AdditionalResourceSlice) *string { return v.Memory }).(pulumi.StringPtrOutput)
 }
@@ -163,7 +163,7 @@ func (o AdditionalResourceSliceOutput) Name() pulumi.StringOutput {
 	return o.ApplyT(func(v AdditionalResourceSlice) string { return v.Name }).(pulumi.StringOutput)
 }
 
-// How much room for pods to ask for, as a Kubernetes quantity.
+// How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
 func (o AdditionalResourceSliceOutput) Pods() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AdditionalResourceSlice) *string { return v.Pods }).(pulumi.StringPtrOutput)
 }
@@ -1037,9 +1037,9 @@ func (o AgentManifestsPtrOutput) TrustedCA() pulumi.BoolPtrOutput {
 type AuthParams struct {
 	// URL of the provider's API server.
 	ApiServer string `pulumi:"apiServer"`
-	// The provider's CA (PEM as base64).
+	// The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
 	Ca *string `pulumi:"ca"`
-	// A proxy on the way to it.
+	// A proxy on the way to it. Default: none.
 	ProxyURL *string `pulumi:"proxyURL"`
 	// The certificate that the provider has issued (PEM as base64).
 	SignedCRT string `pulumi:"signedCRT"`
@@ -1059,9 +1059,9 @@ type AuthParamsInput interface {
 type AuthParamsArgs struct {
 	// URL of the provider's API server.
 	ApiServer pulumi.StringInput `pulumi:"apiServer"`
-	// The provider's CA (PEM as base64).
+	// The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
 	Ca pulumi.StringPtrInput `pulumi:"ca"`
-	// A proxy on the way to it.
+	// A proxy on the way to it. Default: none.
 	ProxyURL pulumi.StringPtrInput `pulumi:"proxyURL"`
 	// The certificate that the provider has issued (PEM as base64).
 	SignedCRT pulumi.StringInput `pulumi:"signedCRT"`
@@ -1149,12 +1149,12 @@ func (o AuthParamsOutput) ApiServer() pulumi.StringOutput {
 	return o.ApplyT(func(v AuthParams) string { return v.ApiServer }).(pulumi.StringOutput)
 }
 
-// The provider's CA (PEM as base64).
+// The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
 func (o AuthParamsOutput) Ca() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AuthParams) *string { return v.Ca }).(pulumi.StringPtrOutput)
 }
 
-// A proxy on the way to it.
+// A proxy on the way to it. Default: none.
 func (o AuthParamsOutput) ProxyURL() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AuthParams) *string { return v.ProxyURL }).(pulumi.StringPtrOutput)
 }
@@ -1198,7 +1198,7 @@ func (o AuthParamsPtrOutput) ApiServer() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// The provider's CA (PEM as base64).
+// The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
 func (o AuthParamsPtrOutput) Ca() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AuthParams) *string {
 		if v == nil {
@@ -1208,7 +1208,7 @@ func (o AuthParamsPtrOutput) Ca() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// A proxy on the way to it.
+// A proxy on the way to it. Default: none.
 func (o AuthParamsPtrOutput) ProxyURL() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AuthParams) *string {
 		if v == nil {
@@ -1229,11 +1229,11 @@ func (o AuthParamsPtrOutput) SignedCRT() pulumi.StringPtrOutput {
 }
 
 type AuthenticationManifests struct {
-	// What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+	// What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
 	Handshake *Handshake `pulumi:"handshake"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand *bool `pulumi:"inBand"`
-	// Content of a kubeconfig with those credentials, for the consumer.
+	// Content of a kubeconfig with those credentials, for the consumer. Default: none.
 	Kubeconfig *string `pulumi:"kubeconfig"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
@@ -1243,7 +1243,7 @@ type AuthenticationManifests struct {
 	ProxyURL *string `pulumi:"proxyURL"`
 	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
 	TenantCondition *TenantCondition `pulumi:"tenantCondition"`
-	// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+	// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
 	UserName *string `pulumi:"userName"`
 }
 
@@ -1272,11 +1272,11 @@ type AuthenticationManifestsInput interface {
 }
 
 type AuthenticationManifestsArgs struct {
-	// What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+	// What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
 	Handshake HandshakePtrInput `pulumi:"handshake"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand pulumi.BoolPtrInput `pulumi:"inBand"`
-	// Content of a kubeconfig with those credentials, for the consumer.
+	// Content of a kubeconfig with those credentials, for the consumer. Default: none.
 	Kubeconfig pulumi.StringPtrInput `pulumi:"kubeconfig"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
 	ObjectAnnotations pulumi.StringMapInput `pulumi:"objectAnnotations"`
@@ -1286,7 +1286,7 @@ type AuthenticationManifestsArgs struct {
 	ProxyURL pulumi.StringPtrInput `pulumi:"proxyURL"`
 	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
 	TenantCondition TenantConditionPtrInput `pulumi:"tenantCondition"`
-	// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+	// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
 	UserName pulumi.StringPtrInput `pulumi:"userName"`
 }
 
@@ -1378,7 +1378,7 @@ func (o AuthenticationManifestsOutput) ToAuthenticationManifestsPtrOutputWithCon
 	}).(AuthenticationManifestsPtrOutput)
 }
 
-// What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+// What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
 func (o AuthenticationManifestsOutput) Handshake() HandshakePtrOutput {
 	return o.ApplyT(func(v AuthenticationManifests) *Handshake { return v.Handshake }).(HandshakePtrOutput)
 }
@@ -1388,7 +1388,7 @@ func (o AuthenticationManifestsOutput) InBand() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v AuthenticationManifests) *bool { return v.InBand }).(pulumi.BoolPtrOutput)
 }
 
-// Content of a kubeconfig with those credentials, for the consumer.
+// Content of a kubeconfig with those credentials, for the consumer. Default: none.
 func (o AuthenticationManifestsOutput) Kubeconfig() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AuthenticationManifests) *string { return v.Kubeconfig }).(pulumi.StringPtrOutput)
 }
@@ -1413,7 +1413,7 @@ func (o AuthenticationManifestsOutput) TenantCondition() TenantConditionPtrOutpu
 	return o.ApplyT(func(v AuthenticationManifests) *TenantCondition { return v.TenantCondition }).(TenantConditionPtrOutput)
 }
 
-// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
 func (o AuthenticationManifestsOutput) UserName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AuthenticationManifests) *string { return v.UserName }).(pulumi.StringPtrOutput)
 }
@@ -1442,7 +1442,7 @@ func (o AuthenticationManifestsPtrOutput) Elem() AuthenticationManifestsOutput {
 	}).(AuthenticationManifestsOutput)
 }
 
-// What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+// What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
 func (o AuthenticationManifestsPtrOutput) Handshake() HandshakePtrOutput {
 	return o.ApplyT(func(v *AuthenticationManifests) *Handshake {
 		if v == nil {
@@ -1462,7 +1462,7 @@ func (o AuthenticationManifestsPtrOutput) InBand() pulumi.BoolPtrOutput {
 	}).(pulumi.BoolPtrOutput)
 }
 
-// Content of a kubeconfig with those credentials, for the consumer.
+// Content of a kubeconfig with those credentials, for the consumer. Default: none.
 func (o AuthenticationManifestsPtrOutput) Kubeconfig() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AuthenticationManifests) *string {
 		if v == nil {
@@ -1512,7 +1512,7 @@ func (o AuthenticationManifestsPtrOutput) TenantCondition() TenantConditionPtrOu
 	}).(TenantConditionPtrOutput)
 }
 
-// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+// The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
 func (o AuthenticationManifestsPtrOutput) UserName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AuthenticationManifests) *string {
 		if v == nil {
@@ -1836,7 +1836,7 @@ func (o ClusterRangesPtrOutput) ServiceCIDR() pulumi.StringPtrOutput {
 }
 
 type ClusterSelector struct {
-	// Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+	// Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
 	NodeSelectorTerms []NodeSelectorTerm `pulumi:"nodeSelectorTerms"`
 }
 
@@ -1852,7 +1852,7 @@ type ClusterSelectorInput interface {
 }
 
 type ClusterSelectorArgs struct {
-	// Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+	// Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
 	NodeSelectorTerms NodeSelectorTermArrayInput `pulumi:"nodeSelectorTerms"`
 }
 
@@ -1933,7 +1933,7 @@ func (o ClusterSelectorOutput) ToClusterSelectorPtrOutputWithContext(ctx context
 	}).(ClusterSelectorPtrOutput)
 }
 
-// Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+// Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
 func (o ClusterSelectorOutput) NodeSelectorTerms() NodeSelectorTermArrayOutput {
 	return o.ApplyT(func(v ClusterSelector) []NodeSelectorTerm { return v.NodeSelectorTerms }).(NodeSelectorTermArrayOutput)
 }
@@ -1962,7 +1962,7 @@ func (o ClusterSelectorPtrOutput) Elem() ClusterSelectorOutput {
 	}).(ClusterSelectorOutput)
 }
 
-// Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+// Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
 func (o ClusterSelectorPtrOutput) NodeSelectorTerms() NodeSelectorTermArrayOutput {
 	return o.ApplyT(func(v *ClusterSelector) []NodeSelectorTerm {
 		if v == nil {
@@ -2828,9 +2828,9 @@ type GatewayServer struct {
 	Port *int `pulumi:"port"`
 	// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
 	SecretRef *SecretReference `pulumi:"secretRef"`
-	// Annotations for the Service, such as those that a cloud's load balancer is set up by.
+	// Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
 	ServiceAnnotations map[string]string `pulumi:"serviceAnnotations"`
-	// Labels for the Service.
+	// Labels for the Service, beside those of the template. Default: none.
 	ServiceLabels map[string]string `pulumi:"serviceLabels"`
 	// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
 	TemplateApiVersion *string `pulumi:"templateApiVersion"`
@@ -2887,9 +2887,9 @@ type GatewayServerArgs struct {
 	Port pulumi.IntPtrInput `pulumi:"port"`
 	// A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
 	SecretRef SecretReferencePtrInput `pulumi:"secretRef"`
-	// Annotations for the Service, such as those that a cloud's load balancer is set up by.
+	// Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
 	ServiceAnnotations pulumi.StringMapInput `pulumi:"serviceAnnotations"`
-	// Labels for the Service.
+	// Labels for the Service, beside those of the template. Default: none.
 	ServiceLabels pulumi.StringMapInput `pulumi:"serviceLabels"`
 	// The API group and version of that kind. Default: networking.liqo.io/v1beta1.
 	TemplateApiVersion pulumi.StringPtrInput `pulumi:"templateApiVersion"`
@@ -3022,12 +3022,12 @@ func (o GatewayServerOutput) SecretRef() SecretReferencePtrOutput {
 	return o.ApplyT(func(v GatewayServer) *SecretReference { return v.SecretRef }).(SecretReferencePtrOutput)
 }
 
-// Annotations for the Service, such as those that a cloud's load balancer is set up by.
+// Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
 func (o GatewayServerOutput) ServiceAnnotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v GatewayServer) map[string]string { return v.ServiceAnnotations }).(pulumi.StringMapOutput)
 }
 
-// Labels for the Service.
+// Labels for the Service, beside those of the template. Default: none.
 func (o GatewayServerOutput) ServiceLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v GatewayServer) map[string]string { return v.ServiceLabels }).(pulumi.StringMapOutput)
 }
@@ -3131,7 +3131,7 @@ func (o GatewayServerPtrOutput) SecretRef() SecretReferencePtrOutput {
 	}).(SecretReferencePtrOutput)
 }
 
-// Annotations for the Service, such as those that a cloud's load balancer is set up by.
+// Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
 func (o GatewayServerPtrOutput) ServiceAnnotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *GatewayServer) map[string]string {
 		if v == nil {
@@ -3141,7 +3141,7 @@ func (o GatewayServerPtrOutput) ServiceAnnotations() pulumi.StringMapOutput {
 	}).(pulumi.StringMapOutput)
 }
 
-// Labels for the Service.
+// Labels for the Service, beside those of the template. Default: none.
 func (o GatewayServerPtrOutput) ServiceLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *GatewayServer) map[string]string {
 		if v == nil {
@@ -3263,15 +3263,15 @@ func (o GrantedResourceSliceArrayOutput) Index(i pulumi.IntInput) GrantedResourc
 
 // What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
 type Handshake struct {
-	// What the provider's Tenant answers, in `status.authParams`.
+	// What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
 	AuthParams *AuthParams `pulumi:"authParams"`
-	// The consumer's certificate request (PEM as base64).
+	// The consumer's certificate request (PEM as base64). Default: not known yet.
 	Csr *string `pulumi:"csr"`
-	// The provider's nonce, as its Secret holds it (base64).
+	// The provider's nonce, as its Secret holds it (base64). Default: not there yet.
 	Nonce *string `pulumi:"nonce"`
-	// The consumer's public key (PEM as base64).
+	// The consumer's public key (PEM as base64). Default: not known yet.
 	PublicKey *string `pulumi:"publicKey"`
-	// The consumer's signature of the nonce (base64).
+	// The consumer's signature of the nonce (base64). Default: not there yet.
 	Signature *string `pulumi:"signature"`
 }
 
@@ -3288,15 +3288,15 @@ type HandshakeInput interface {
 
 // What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
 type HandshakeArgs struct {
-	// What the provider's Tenant answers, in `status.authParams`.
+	// What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
 	AuthParams AuthParamsPtrInput `pulumi:"authParams"`
-	// The consumer's certificate request (PEM as base64).
+	// The consumer's certificate request (PEM as base64). Default: not known yet.
 	Csr pulumi.StringPtrInput `pulumi:"csr"`
-	// The provider's nonce, as its Secret holds it (base64).
+	// The provider's nonce, as its Secret holds it (base64). Default: not there yet.
 	Nonce pulumi.StringPtrInput `pulumi:"nonce"`
-	// The consumer's public key (PEM as base64).
+	// The consumer's public key (PEM as base64). Default: not known yet.
 	PublicKey pulumi.StringPtrInput `pulumi:"publicKey"`
-	// The consumer's signature of the nonce (base64).
+	// The consumer's signature of the nonce (base64). Default: not there yet.
 	Signature pulumi.StringPtrInput `pulumi:"signature"`
 }
 
@@ -3378,27 +3378,27 @@ func (o HandshakeOutput) ToHandshakePtrOutputWithContext(ctx context.Context) Ha
 	}).(HandshakePtrOutput)
 }
 
-// What the provider's Tenant answers, in `status.authParams`.
+// What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
 func (o HandshakeOutput) AuthParams() AuthParamsPtrOutput {
 	return o.ApplyT(func(v Handshake) *AuthParams { return v.AuthParams }).(AuthParamsPtrOutput)
 }
 
-// The consumer's certificate request (PEM as base64).
+// The consumer's certificate request (PEM as base64). Default: not known yet.
 func (o HandshakeOutput) Csr() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Handshake) *string { return v.Csr }).(pulumi.StringPtrOutput)
 }
 
-// The provider's nonce, as its Secret holds it (base64).
+// The provider's nonce, as its Secret holds it (base64). Default: not there yet.
 func (o HandshakeOutput) Nonce() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Handshake) *string { return v.Nonce }).(pulumi.StringPtrOutput)
 }
 
-// The consumer's public key (PEM as base64).
+// The consumer's public key (PEM as base64). Default: not known yet.
 func (o HandshakeOutput) PublicKey() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Handshake) *string { return v.PublicKey }).(pulumi.StringPtrOutput)
 }
 
-// The consumer's signature of the nonce (base64).
+// The consumer's signature of the nonce (base64). Default: not there yet.
 func (o HandshakeOutput) Signature() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Handshake) *string { return v.Signature }).(pulumi.StringPtrOutput)
 }
@@ -3427,7 +3427,7 @@ func (o HandshakePtrOutput) Elem() HandshakeOutput {
 	}).(HandshakeOutput)
 }
 
-// What the provider's Tenant answers, in `status.authParams`.
+// What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
 func (o HandshakePtrOutput) AuthParams() AuthParamsPtrOutput {
 	return o.ApplyT(func(v *Handshake) *AuthParams {
 		if v == nil {
@@ -3437,7 +3437,7 @@ func (o HandshakePtrOutput) AuthParams() AuthParamsPtrOutput {
 	}).(AuthParamsPtrOutput)
 }
 
-// The consumer's certificate request (PEM as base64).
+// The consumer's certificate request (PEM as base64). Default: not known yet.
 func (o HandshakePtrOutput) Csr() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Handshake) *string {
 		if v == nil {
@@ -3447,7 +3447,7 @@ func (o HandshakePtrOutput) Csr() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// The provider's nonce, as its Secret holds it (base64).
+// The provider's nonce, as its Secret holds it (base64). Default: not there yet.
 func (o HandshakePtrOutput) Nonce() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Handshake) *string {
 		if v == nil {
@@ -3457,7 +3457,7 @@ func (o HandshakePtrOutput) Nonce() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// The consumer's public key (PEM as base64).
+// The consumer's public key (PEM as base64). Default: not known yet.
 func (o HandshakePtrOutput) PublicKey() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Handshake) *string {
 		if v == nil {
@@ -3467,7 +3467,7 @@ func (o HandshakePtrOutput) PublicKey() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// The consumer's signature of the nonce (base64).
+// The consumer's signature of the nonce (base64). Default: not there yet.
 func (o HandshakePtrOutput) Signature() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Handshake) *string {
 		if v == nil {
@@ -3559,19 +3559,19 @@ func (o LocalClusterOutput) Version() pulumi.StringOutput {
 
 // One cluster of those to render for.
 type ManifestCluster struct {
-	// Render an installation of the agent, too.
+	// Render an installation of the agent, too. Default: none.
 	Agent *AgentManifests `pulumi:"agent"`
 	// Where the agent is installed. Default: liqo.
 	AgentNamespace *string `pulumi:"agentNamespace"`
 	// A cluster to read from what is left out here: its ID, ranges, tenant namespace, endpoint and public key. It is only read. Default: none is asked.
 	Cluster *Cluster `pulumi:"cluster"`
-	// The cluster's ID.
+	// The cluster's ID. Default: as the cluster tells.
 	ClusterId *string `pulumi:"clusterId"`
 	// The range that the cluster lends to things that are no pods. Default: the agent's, else 10.70.0.0/16.
 	ExternalCIDR *string `pulumi:"externalCIDR"`
-	// The WireGuard keys of a cluster's gateway.
+	// The WireGuard keys of the cluster's gateway. Default: the agent makes them.
 	Keys *GatewayKeys `pulumi:"keys"`
-	// Names of objects. Labels decide what an object is for, names are free.
+	// Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
 	Names *ManifestNames `pulumi:"names"`
 	// The ranges of the cluster's pods. Default: the agent's podCIDRs.
 	PodCIDRs []string `pulumi:"podCIDRs"`
@@ -3603,19 +3603,19 @@ type ManifestClusterInput interface {
 
 // One cluster of those to render for.
 type ManifestClusterArgs struct {
-	// Render an installation of the agent, too.
+	// Render an installation of the agent, too. Default: none.
 	Agent AgentManifestsPtrInput `pulumi:"agent"`
 	// Where the agent is installed. Default: liqo.
 	AgentNamespace pulumi.StringPtrInput `pulumi:"agentNamespace"`
 	// A cluster to read from what is left out here: its ID, ranges, tenant namespace, endpoint and public key. It is only read. Default: none is asked.
 	Cluster ClusterPtrInput `pulumi:"cluster"`
-	// The cluster's ID.
+	// The cluster's ID. Default: as the cluster tells.
 	ClusterId pulumi.StringPtrInput `pulumi:"clusterId"`
 	// The range that the cluster lends to things that are no pods. Default: the agent's, else 10.70.0.0/16.
 	ExternalCIDR pulumi.StringPtrInput `pulumi:"externalCIDR"`
-	// The WireGuard keys of a cluster's gateway.
+	// The WireGuard keys of the cluster's gateway. Default: the agent makes them.
 	Keys GatewayKeysPtrInput `pulumi:"keys"`
-	// Names of objects. Labels decide what an object is for, names are free.
+	// Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
 	Names ManifestNamesPtrInput `pulumi:"names"`
 	// The ranges of the cluster's pods. Default: the agent's podCIDRs.
 	PodCIDRs pulumi.StringArrayInput `pulumi:"podCIDRs"`
@@ -3710,7 +3710,7 @@ func (o ManifestClusterOutput) ToManifestClusterPtrOutputWithContext(ctx context
 	}).(ManifestClusterPtrOutput)
 }
 
-// Render an installation of the agent, too.
+// Render an installation of the agent, too. Default: none.
 func (o ManifestClusterOutput) Agent() AgentManifestsPtrOutput {
 	return o.ApplyT(func(v ManifestCluster) *AgentManifests { return v.Agent }).(AgentManifestsPtrOutput)
 }
@@ -3725,7 +3725,7 @@ func (o ManifestClusterOutput) Cluster() ClusterPtrOutput {
 	return o.ApplyT(func(v ManifestCluster) *Cluster { return v.Cluster }).(ClusterPtrOutput)
 }
 
-// The cluster's ID.
+// The cluster's ID. Default: as the cluster tells.
 func (o ManifestClusterOutput) ClusterId() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ManifestCluster) *string { return v.ClusterId }).(pulumi.StringPtrOutput)
 }
@@ -3735,12 +3735,12 @@ func (o ManifestClusterOutput) ExternalCIDR() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ManifestCluster) *string { return v.ExternalCIDR }).(pulumi.StringPtrOutput)
 }
 
-// The WireGuard keys of a cluster's gateway.
+// The WireGuard keys of the cluster's gateway. Default: the agent makes them.
 func (o ManifestClusterOutput) Keys() GatewayKeysPtrOutput {
 	return o.ApplyT(func(v ManifestCluster) *GatewayKeys { return v.Keys }).(GatewayKeysPtrOutput)
 }
 
-// Names of objects. Labels decide what an object is for, names are free.
+// Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
 func (o ManifestClusterOutput) Names() ManifestNamesPtrOutput {
 	return o.ApplyT(func(v ManifestCluster) *ManifestNames { return v.Names }).(ManifestNamesPtrOutput)
 }
@@ -3779,7 +3779,7 @@ func (o ManifestClusterPtrOutput) Elem() ManifestClusterOutput {
 	}).(ManifestClusterOutput)
 }
 
-// Render an installation of the agent, too.
+// Render an installation of the agent, too. Default: none.
 func (o ManifestClusterPtrOutput) Agent() AgentManifestsPtrOutput {
 	return o.ApplyT(func(v *ManifestCluster) *AgentManifests {
 		if v == nil {
@@ -3809,7 +3809,7 @@ func (o ManifestClusterPtrOutput) Cluster() ClusterPtrOutput {
 	}).(ClusterPtrOutput)
 }
 
-// The cluster's ID.
+// The cluster's ID. Default: as the cluster tells.
 func (o ManifestClusterPtrOutput) ClusterId() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *ManifestCluster) *string {
 		if v == nil {
@@ -3829,7 +3829,7 @@ func (o ManifestClusterPtrOutput) ExternalCIDR() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// The WireGuard keys of a cluster's gateway.
+// The WireGuard keys of the cluster's gateway. Default: the agent makes them.
 func (o ManifestClusterPtrOutput) Keys() GatewayKeysPtrOutput {
 	return o.ApplyT(func(v *ManifestCluster) *GatewayKeys {
 		if v == nil {
@@ -3839,7 +3839,7 @@ func (o ManifestClusterPtrOutput) Keys() GatewayKeysPtrOutput {
 	}).(GatewayKeysPtrOutput)
 }
 
-// Names of objects. Labels decide what an object is for, names are free.
+// Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
 func (o ManifestClusterPtrOutput) Names() ManifestNamesPtrOutput {
 	return o.ApplyT(func(v *ManifestCluster) *ManifestNames {
 		if v == nil {
@@ -4128,7 +4128,7 @@ type NamespaceOffloadingManifest struct {
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
 	// Where the namespace's new pods may run. Default: LocalAndRemote.
 	PodOffloadingStrategy *PodOffloadingStrategy `pulumi:"podOffloadingStrategy"`
-	// The name on the providers, for SelectedName.
+	// The name on the providers, which SelectedName needs. Default: none.
 	RemoteNamespaceName *string `pulumi:"remoteNamespaceName"`
 }
 
@@ -4188,7 +4188,7 @@ type NamespaceOffloadingManifestArgs struct {
 	ObjectLabels pulumi.StringMapInput `pulumi:"objectLabels"`
 	// Where the namespace's new pods may run. Default: LocalAndRemote.
 	PodOffloadingStrategy PodOffloadingStrategyPtrInput `pulumi:"podOffloadingStrategy"`
-	// The name on the providers, for SelectedName.
+	// The name on the providers, which SelectedName needs. Default: none.
 	RemoteNamespaceName pulumi.StringPtrInput `pulumi:"remoteNamespaceName"`
 }
 
@@ -4316,7 +4316,7 @@ func (o NamespaceOffloadingManifestOutput) PodOffloadingStrategy() PodOffloading
 	return o.ApplyT(func(v NamespaceOffloadingManifest) *PodOffloadingStrategy { return v.PodOffloadingStrategy }).(PodOffloadingStrategyPtrOutput)
 }
 
-// The name on the providers, for SelectedName.
+// The name on the providers, which SelectedName needs. Default: none.
 func (o NamespaceOffloadingManifestOutput) RemoteNamespaceName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v NamespaceOffloadingManifest) *string { return v.RemoteNamespaceName }).(pulumi.StringPtrOutput)
 }
@@ -4344,11 +4344,11 @@ func (o NamespaceOffloadingManifestArrayOutput) Index(i pulumi.IntInput) Namespa
 type NetworkLinkManifests struct {
 	// Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
 	DisableSharingKeys *bool `pulumi:"disableSharingKeys"`
-	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
 	Endpoint *ExpectedEndpoint `pulumi:"endpoint"`
-	// The client end of the tunnel.
+	// The client end of the tunnel. Default: it looks for the server where that is.
 	GatewayClient *GatewayClient `pulumi:"gatewayClient"`
-	// The server end of the tunnel.
+	// The server end of the tunnel. Default: a Service of type LoadBalancer.
 	GatewayServer *GatewayServer `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation *GatewayServerLocation `pulumi:"gatewayServerLocation"`
@@ -4399,11 +4399,11 @@ type NetworkLinkManifestsInput interface {
 type NetworkLinkManifestsArgs struct {
 	// Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
 	DisableSharingKeys pulumi.BoolPtrInput `pulumi:"disableSharingKeys"`
-	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+	// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
 	Endpoint ExpectedEndpointPtrInput `pulumi:"endpoint"`
-	// The client end of the tunnel.
+	// The client end of the tunnel. Default: it looks for the server where that is.
 	GatewayClient GatewayClientPtrInput `pulumi:"gatewayClient"`
-	// The server end of the tunnel.
+	// The server end of the tunnel. Default: a Service of type LoadBalancer.
 	GatewayServer GatewayServerPtrInput `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationPtrInput `pulumi:"gatewayServerLocation"`
@@ -4515,17 +4515,17 @@ func (o NetworkLinkManifestsOutput) DisableSharingKeys() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v NetworkLinkManifests) *bool { return v.DisableSharingKeys }).(pulumi.BoolPtrOutput)
 }
 
-// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
 func (o NetworkLinkManifestsOutput) Endpoint() ExpectedEndpointPtrOutput {
 	return o.ApplyT(func(v NetworkLinkManifests) *ExpectedEndpoint { return v.Endpoint }).(ExpectedEndpointPtrOutput)
 }
 
-// The client end of the tunnel.
+// The client end of the tunnel. Default: it looks for the server where that is.
 func (o NetworkLinkManifestsOutput) GatewayClient() GatewayClientPtrOutput {
 	return o.ApplyT(func(v NetworkLinkManifests) *GatewayClient { return v.GatewayClient }).(GatewayClientPtrOutput)
 }
 
-// The server end of the tunnel.
+// The server end of the tunnel. Default: a Service of type LoadBalancer.
 func (o NetworkLinkManifestsOutput) GatewayServer() GatewayServerPtrOutput {
 	return o.ApplyT(func(v NetworkLinkManifests) *GatewayServer { return v.GatewayServer }).(GatewayServerPtrOutput)
 }
@@ -4584,7 +4584,7 @@ func (o NetworkLinkManifestsPtrOutput) DisableSharingKeys() pulumi.BoolPtrOutput
 	}).(pulumi.BoolPtrOutput)
 }
 
-// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+// Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
 func (o NetworkLinkManifestsPtrOutput) Endpoint() ExpectedEndpointPtrOutput {
 	return o.ApplyT(func(v *NetworkLinkManifests) *ExpectedEndpoint {
 		if v == nil {
@@ -4594,7 +4594,7 @@ func (o NetworkLinkManifestsPtrOutput) Endpoint() ExpectedEndpointPtrOutput {
 	}).(ExpectedEndpointPtrOutput)
 }
 
-// The client end of the tunnel.
+// The client end of the tunnel. Default: it looks for the server where that is.
 func (o NetworkLinkManifestsPtrOutput) GatewayClient() GatewayClientPtrOutput {
 	return o.ApplyT(func(v *NetworkLinkManifests) *GatewayClient {
 		if v == nil {
@@ -4604,7 +4604,7 @@ func (o NetworkLinkManifestsPtrOutput) GatewayClient() GatewayClientPtrOutput {
 	}).(GatewayClientPtrOutput)
 }
 
-// The server end of the tunnel.
+// The server end of the tunnel. Default: a Service of type LoadBalancer.
 func (o NetworkLinkManifestsPtrOutput) GatewayServer() GatewayServerPtrOutput {
 	return o.ApplyT(func(v *NetworkLinkManifests) *GatewayServer {
 		if v == nil {
@@ -4816,7 +4816,7 @@ type NodeSelectorRequirement struct {
 	Key string `pulumi:"key"`
 	// How values are compared.
 	Operator NodeSelectorOperator `pulumi:"operator"`
-	// What it is compared with.
+	// What it is compared with. Default: nothing, for Exists and DoesNotExist.
 	Values []string `pulumi:"values"`
 }
 
@@ -4837,7 +4837,7 @@ type NodeSelectorRequirementArgs struct {
 	Key pulumi.StringInput `pulumi:"key"`
 	// How values are compared.
 	Operator NodeSelectorOperatorInput `pulumi:"operator"`
-	// What it is compared with.
+	// What it is compared with. Default: nothing, for Exists and DoesNotExist.
 	Values pulumi.StringArrayInput `pulumi:"values"`
 }
 
@@ -4903,7 +4903,7 @@ func (o NodeSelectorRequirementOutput) Operator() NodeSelectorOperatorOutput {
 	return o.ApplyT(func(v NodeSelectorRequirement) NodeSelectorOperator { return v.Operator }).(NodeSelectorOperatorOutput)
 }
 
-// What it is compared with.
+// What it is compared with. Default: nothing, for Exists and DoesNotExist.
 func (o NodeSelectorRequirementOutput) Values() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v NodeSelectorRequirement) []string { return v.Values }).(pulumi.StringArrayOutput)
 }
@@ -4930,9 +4930,9 @@ func (o NodeSelectorRequirementArrayOutput) Index(i pulumi.IntInput) NodeSelecto
 
 // A term; one of them must hold.
 type NodeSelectorTerm struct {
-	// About the node's labels; all must hold.
+	// About the node's labels; all must hold. Default: none.
 	MatchExpressions []NodeSelectorRequirement `pulumi:"matchExpressions"`
-	// About the node's fields; all must hold.
+	// About the node's fields; all must hold. Default: none.
 	MatchFields []NodeSelectorRequirement `pulumi:"matchFields"`
 }
 
@@ -4949,9 +4949,9 @@ type NodeSelectorTermInput interface {
 
 // A term; one of them must hold.
 type NodeSelectorTermArgs struct {
-	// About the node's labels; all must hold.
+	// About the node's labels; all must hold. Default: none.
 	MatchExpressions NodeSelectorRequirementArrayInput `pulumi:"matchExpressions"`
-	// About the node's fields; all must hold.
+	// About the node's fields; all must hold. Default: none.
 	MatchFields NodeSelectorRequirementArrayInput `pulumi:"matchFields"`
 }
 
@@ -5007,12 +5007,12 @@ func (o NodeSelectorTermOutput) ToNodeSelectorTermOutputWithContext(ctx context.
 	return o
 }
 
-// About the node's labels; all must hold.
+// About the node's labels; all must hold. Default: none.
 func (o NodeSelectorTermOutput) MatchExpressions() NodeSelectorRequirementArrayOutput {
 	return o.ApplyT(func(v NodeSelectorTerm) []NodeSelectorRequirement { return v.MatchExpressions }).(NodeSelectorRequirementArrayOutput)
 }
 
-// About the node's fields; all must hold.
+// About the node's fields; all must hold. Default: none.
 func (o NodeSelectorTermOutput) MatchFields() NodeSelectorRequirementArrayOutput {
 	return o.ApplyT(func(v NodeSelectorTerm) []NodeSelectorRequirement { return v.MatchFields }).(NodeSelectorRequirementArrayOutput)
 }
@@ -6363,7 +6363,7 @@ func (o ResourceSliceManifestArrayOutput) Index(i pulumi.IntInput) ResourceSlice
 type ReverseDirection struct {
 	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
 	AuthzPolicy *AuthzPolicy `pulumi:"authzPolicy"`
-	// How much CPU to ask for, as a Kubernetes quantity.
+	// How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
 	Cpu *string `pulumi:"cpu"`
 	// Ask for resources in that direction. Default: as in the other.
 	CreateResourceSlice *bool `pulumi:"createResourceSlice"`
@@ -6373,9 +6373,9 @@ type ReverseDirection struct {
 	IdentityKubeconfig *string `pulumi:"identityKubeconfig"`
 	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
 	IdentityUserName *string `pulumi:"identityUserName"`
-	// How much memory to ask for, as a Kubernetes quantity.
+	// How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
 	Memory *string `pulumi:"memory"`
-	// How much room for pods to ask for, as a Kubernetes quantity.
+	// How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
 	Pods *string `pulumi:"pods"`
 	// The class of the ResourceSlice. Default: as in the other direction.
 	ResourceSliceClass *string `pulumi:"resourceSliceClass"`
@@ -6399,7 +6399,7 @@ type ReverseDirectionInput interface {
 type ReverseDirectionArgs struct {
 	// Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
 	AuthzPolicy AuthzPolicyPtrInput `pulumi:"authzPolicy"`
-	// How much CPU to ask for, as a Kubernetes quantity.
+	// How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
 	Cpu pulumi.StringPtrInput `pulumi:"cpu"`
 	// Ask for resources in that direction. Default: as in the other.
 	CreateResourceSlice pulumi.BoolPtrInput `pulumi:"createResourceSlice"`
@@ -6409,9 +6409,9 @@ type ReverseDirectionArgs struct {
 	IdentityKubeconfig pulumi.StringPtrInput `pulumi:"identityKubeconfig"`
 	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
 	IdentityUserName pulumi.StringPtrInput `pulumi:"identityUserName"`
-	// How much memory to ask for, as a Kubernetes quantity.
+	// How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
 	Memory pulumi.StringPtrInput `pulumi:"memory"`
-	// How much room for pods to ask for, as a Kubernetes quantity.
+	// How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
 	Pods pulumi.StringPtrInput `pulumi:"pods"`
 	// The class of the ResourceSlice. Default: as in the other direction.
 	ResourceSliceClass pulumi.StringPtrInput `pulumi:"resourceSliceClass"`
@@ -6503,7 +6503,7 @@ func (o ReverseDirectionOutput) AuthzPolicy() AuthzPolicyPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *AuthzPolicy { return v.AuthzPolicy }).(AuthzPolicyPtrOutput)
 }
 
-// How much CPU to ask for, as a Kubernetes quantity.
+// How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
 func (o ReverseDirectionOutput) Cpu() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *string { return v.Cpu }).(pulumi.StringPtrOutput)
 }
@@ -6528,12 +6528,12 @@ func (o ReverseDirectionOutput) IdentityUserName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *string { return v.IdentityUserName }).(pulumi.StringPtrOutput)
 }
 
-// How much memory to ask for, as a Kubernetes quantity.
+// How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
 func (o ReverseDirectionOutput) Memory() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *string { return v.Memory }).(pulumi.StringPtrOutput)
 }
 
-// How much room for pods to ask for, as a Kubernetes quantity.
+// How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
 func (o ReverseDirectionOutput) Pods() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *string { return v.Pods }).(pulumi.StringPtrOutput)
 }
@@ -6587,7 +6587,7 @@ func (o ReverseDirectionPtrOutput) AuthzPolicy() AuthzPolicyPtrOutput {
 	}).(AuthzPolicyPtrOutput)
 }
 
-// How much CPU to ask for, as a Kubernetes quantity.
+// How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
 func (o ReverseDirectionPtrOutput) Cpu() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *ReverseDirection) *string {
 		if v == nil {
@@ -6637,7 +6637,7 @@ func (o ReverseDirectionPtrOutput) IdentityUserName() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// How much memory to ask for, as a Kubernetes quantity.
+// How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
 func (o ReverseDirectionPtrOutput) Memory() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *ReverseDirection) *string {
 		if v == nil {
@@ -6647,7 +6647,7 @@ func (o ReverseDirectionPtrOutput) Memory() pulumi.StringPtrOutput {
 	}).(pulumi.StringPtrOutput)
 }
 
-// How much room for pods to ask for, as a Kubernetes quantity.
+// How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
 func (o ReverseDirectionPtrOutput) Pods() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *ReverseDirection) *string {
 		if v == nil {
@@ -7504,7 +7504,7 @@ func (o TopologyPeeringArrayOutput) Index(i pulumi.IntInput) TopologyPeeringOutp
 
 // A further virtual node.
 type VirtualNodeManifest struct {
-	// Annotations of the node.
+	// Annotations of the node. Default: none.
 	Annotations map[string]string `pulumi:"annotations"`
 	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	AnnotationsNotReflected []string `pulumi:"annotationsNotReflected"`
@@ -7514,15 +7514,15 @@ type VirtualNodeManifest struct {
 	DisableNetworkCheck *bool `pulumi:"disableNetworkCheck"`
 	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
 	Images []ContainerImage `pulumi:"images"`
-	// The provider's ingress classes to offer; the first is the default.
+	// The provider's ingress classes to offer, the default one first. Default: none.
 	IngressClasses []string `pulumi:"ingressClasses"`
-	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
 	KubeconfigSecretName *string `pulumi:"kubeconfigSecretName"`
-	// Labels of the node, beside those that every virtual node has.
+	// Labels of the node, beside those that every virtual node has. Default: none.
 	Labels map[string]string `pulumi:"labels"`
 	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	LabelsNotReflected []string `pulumi:"labelsNotReflected"`
-	// The provider's load balancer classes to offer; the first is the default.
+	// The provider's load balancer classes to offer, the default one first. Default: none.
 	LoadBalancerClasses []string `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name string `pulumi:"name"`
@@ -7534,15 +7534,15 @@ type VirtualNodeManifest struct {
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
-	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
 	ResourceSliceName *string `pulumi:"resourceSliceName"`
 	// The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
 	Resources map[string]string `pulumi:"resources"`
 	// The provider's RuntimeClass for the pods. Default: none.
 	RuntimeClassName *string `pulumi:"runtimeClassName"`
-	// The provider's storage classes to offer; the first is the default.
+	// The provider's storage classes to offer, the default one first. Default: none.
 	StorageClasses []string `pulumi:"storageClasses"`
-	// Taints of the node, beside that of every virtual node.
+	// Taints of the node, beside that of every virtual node. Default: none.
 	Taints []Taint `pulumi:"taints"`
 	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
 	Template interface{} `pulumi:"template"`
@@ -7584,7 +7584,7 @@ type VirtualNodeManifestInput interface {
 
 // A further virtual node.
 type VirtualNodeManifestArgs struct {
-	// Annotations of the node.
+	// Annotations of the node. Default: none.
 	Annotations pulumi.StringMapInput `pulumi:"annotations"`
 	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	AnnotationsNotReflected pulumi.StringArrayInput `pulumi:"annotationsNotReflected"`
@@ -7594,15 +7594,15 @@ type VirtualNodeManifestArgs struct {
 	DisableNetworkCheck pulumi.BoolPtrInput `pulumi:"disableNetworkCheck"`
 	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
 	Images ContainerImageArrayInput `pulumi:"images"`
-	// The provider's ingress classes to offer; the first is the default.
+	// The provider's ingress classes to offer, the default one first. Default: none.
 	IngressClasses pulumi.StringArrayInput `pulumi:"ingressClasses"`
-	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
 	KubeconfigSecretName pulumi.StringPtrInput `pulumi:"kubeconfigSecretName"`
-	// Labels of the node, beside those that every virtual node has.
+	// Labels of the node, beside those that every virtual node has. Default: none.
 	Labels pulumi.StringMapInput `pulumi:"labels"`
 	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	LabelsNotReflected pulumi.StringArrayInput `pulumi:"labelsNotReflected"`
-	// The provider's load balancer classes to offer; the first is the default.
+	// The provider's load balancer classes to offer, the default one first. Default: none.
 	LoadBalancerClasses pulumi.StringArrayInput `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name pulumi.StringInput `pulumi:"name"`
@@ -7614,15 +7614,15 @@ type VirtualNodeManifestArgs struct {
 	ObjectAnnotations pulumi.StringMapInput `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapInput `pulumi:"objectLabels"`
-	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
 	ResourceSliceName pulumi.StringPtrInput `pulumi:"resourceSliceName"`
 	// The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
 	Resources pulumi.StringMapInput `pulumi:"resources"`
 	// The provider's RuntimeClass for the pods. Default: none.
 	RuntimeClassName pulumi.StringPtrInput `pulumi:"runtimeClassName"`
-	// The provider's storage classes to offer; the first is the default.
+	// The provider's storage classes to offer, the default one first. Default: none.
 	StorageClasses pulumi.StringArrayInput `pulumi:"storageClasses"`
-	// Taints of the node, beside that of every virtual node.
+	// Taints of the node, beside that of every virtual node. Default: none.
 	Taints TaintArrayInput `pulumi:"taints"`
 	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
 	Template pulumi.Input `pulumi:"template"`
@@ -7700,7 +7700,7 @@ func (o VirtualNodeManifestOutput) ToVirtualNodeManifestOutputWithContext(ctx co
 	return o
 }
 
-// Annotations of the node.
+// Annotations of the node. Default: none.
 func (o VirtualNodeManifestOutput) Annotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) map[string]string { return v.Annotations }).(pulumi.StringMapOutput)
 }
@@ -7725,17 +7725,17 @@ func (o VirtualNodeManifestOutput) Images() ContainerImageArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []ContainerImage { return v.Images }).(ContainerImageArrayOutput)
 }
 
-// The provider's ingress classes to offer; the first is the default.
+// The provider's ingress classes to offer, the default one first. Default: none.
 func (o VirtualNodeManifestOutput) IngressClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.IngressClasses }).(pulumi.StringArrayOutput)
 }
 
-// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
 func (o VirtualNodeManifestOutput) KubeconfigSecretName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) *string { return v.KubeconfigSecretName }).(pulumi.StringPtrOutput)
 }
 
-// Labels of the node, beside those that every virtual node has.
+// Labels of the node, beside those that every virtual node has. Default: none.
 func (o VirtualNodeManifestOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) map[string]string { return v.Labels }).(pulumi.StringMapOutput)
 }
@@ -7745,7 +7745,7 @@ func (o VirtualNodeManifestOutput) LabelsNotReflected() pulumi.StringArrayOutput
 	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.LabelsNotReflected }).(pulumi.StringArrayOutput)
 }
 
-// The provider's load balancer classes to offer; the first is the default.
+// The provider's load balancer classes to offer, the default one first. Default: none.
 func (o VirtualNodeManifestOutput) LoadBalancerClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.LoadBalancerClasses }).(pulumi.StringArrayOutput)
 }
@@ -7775,7 +7775,7 @@ func (o VirtualNodeManifestOutput) ObjectLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) map[string]string { return v.ObjectLabels }).(pulumi.StringMapOutput)
 }
 
-// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
 func (o VirtualNodeManifestOutput) ResourceSliceName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) *string { return v.ResourceSliceName }).(pulumi.StringPtrOutput)
 }
@@ -7790,12 +7790,12 @@ func (o VirtualNodeManifestOutput) RuntimeClassName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) *string { return v.RuntimeClassName }).(pulumi.StringPtrOutput)
 }
 
-// The provider's storage classes to offer; the first is the default.
+// The provider's storage classes to offer, the default one first. Default: none.
 func (o VirtualNodeManifestOutput) StorageClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []string { return v.StorageClasses }).(pulumi.StringArrayOutput)
 }
 
-// Taints of the node, beside that of every virtual node.
+// Taints of the node, beside that of every virtual node. Default: none.
 func (o VirtualNodeManifestOutput) Taints() TaintArrayOutput {
 	return o.ApplyT(func(v VirtualNodeManifest) []Taint { return v.Taints }).(TaintArrayOutput)
 }

@@ -23,15 +23,15 @@ func RenderManifests(ctx *pulumi.Context, args *RenderManifestsArgs, opts ...pul
 }
 
 type RenderManifestsArgs struct {
-	// The consumer's access, as of Authentication.
+	// The consumer's access, as of Authentication. Default: none.
 	Authentication *AuthenticationManifests `pulumi:"authentication"`
-	// The cluster that offloads pods.
+	// The cluster that offloads pods. Default: nothing is rendered for it.
 	Consumer *ManifestCluster `pulumi:"consumer"`
 	// Namespaces to extend. Default: none.
 	NamespaceOffloadings []NamespaceOffloadingManifest `pulumi:"namespaceOffloadings"`
-	// The network between them, as of NetworkLink.
+	// The network between them, as of NetworkLink. Default: none.
 	NetworkLink *NetworkLinkManifests `pulumi:"networkLink"`
-	// The cluster that runs them.
+	// The cluster that runs them. Default: nothing is rendered for it.
 	Provider *ManifestCluster `pulumi:"provider"`
 	// Slices to ask for. Default: none.
 	ResourceSlices []ResourceSliceManifest `pulumi:"resourceSlices"`
@@ -75,15 +75,15 @@ func RenderManifestsOutput(ctx *pulumi.Context, args RenderManifestsOutputArgs, 
 }
 
 type RenderManifestsOutputArgs struct {
-	// The consumer's access, as of Authentication.
+	// The consumer's access, as of Authentication. Default: none.
 	Authentication AuthenticationManifestsPtrInput `pulumi:"authentication"`
-	// The cluster that offloads pods.
+	// The cluster that offloads pods. Default: nothing is rendered for it.
 	Consumer ManifestClusterPtrInput `pulumi:"consumer"`
 	// Namespaces to extend. Default: none.
 	NamespaceOffloadings NamespaceOffloadingManifestArrayInput `pulumi:"namespaceOffloadings"`
-	// The network between them, as of NetworkLink.
+	// The network between them, as of NetworkLink. Default: none.
 	NetworkLink NetworkLinkManifestsPtrInput `pulumi:"networkLink"`
-	// The cluster that runs them.
+	// The cluster that runs them. Default: nothing is rendered for it.
 	Provider ManifestClusterPtrInput `pulumi:"provider"`
 	// Slices to ask for. Default: none.
 	ResourceSlices ResourceSliceManifestArrayInput `pulumi:"resourceSlices"`

@@ -72,7 +72,7 @@ type ResourceSlice struct {
 	AcceptedResources pulumi.StringMapOutput `pulumi:"acceptedResources"`
 	// Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
 	Class pulumi.StringOutput `pulumi:"class"`
-	// The cluster that asks for resources.
+	// The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer ClusterPtrOutput `pulumi:"consumer"`
 	// The consumer's cluster ID.
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
@@ -90,7 +90,7 @@ type ResourceSlice struct {
 	ObjectAnnotations pulumi.StringMapOutput `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapOutput `pulumi:"objectLabels"`
-	// The cluster that grants them.
+	// The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider ClusterPtrOutput `pulumi:"provider"`
 	// The provider's cluster ID.
 	ProviderClusterId pulumi.StringOutput `pulumi:"providerClusterId"`
@@ -158,7 +158,7 @@ func (ResourceSliceState) ElementType() reflect.Type {
 type resourceSliceArgs struct {
 	// Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
 	Class *string `pulumi:"class"`
-	// The cluster that asks for resources.
+	// The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer *Cluster `pulumi:"consumer"`
 	// Let the provider accept no new pods for this slice; those there keep running. Default: false.
 	Cordoned *bool `pulumi:"cordoned"`
@@ -172,7 +172,7 @@ type resourceSliceArgs struct {
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
-	// The cluster that grants them.
+	// The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider *Cluster `pulumi:"provider"`
 	// What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.
 	Resources map[string]string `pulumi:"resources"`
@@ -182,7 +182,7 @@ type resourceSliceArgs struct {
 type ResourceSliceArgs struct {
 	// Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
 	Class pulumi.StringPtrInput
-	// The cluster that asks for resources.
+	// The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Consumer ClusterPtrInput
 	// Let the provider accept no new pods for this slice; those there keep running. Default: false.
 	Cordoned pulumi.BoolPtrInput
@@ -196,7 +196,7 @@ type ResourceSliceArgs struct {
 	ObjectAnnotations pulumi.StringMapInput
 	// Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
 	ObjectLabels pulumi.StringMapInput
-	// The cluster that grants them.
+	// The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Provider ClusterPtrInput
 	// What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.
 	Resources pulumi.StringMapInput
@@ -299,7 +299,7 @@ func (o ResourceSliceOutput) Class() pulumi.StringOutput {
 	return o.ApplyT(func(v *ResourceSlice) pulumi.StringOutput { return v.Class }).(pulumi.StringOutput)
 }
 
-// The cluster that asks for resources.
+// The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o ResourceSliceOutput) Consumer() ClusterPtrOutput {
 	return o.ApplyT(func(v *ResourceSlice) ClusterPtrOutput { return v.Consumer }).(ClusterPtrOutput)
 }
@@ -344,7 +344,7 @@ func (o ResourceSliceOutput) ObjectLabels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *ResourceSlice) pulumi.StringMapOutput { return v.ObjectLabels }).(pulumi.StringMapOutput)
 }
 
-// The cluster that grants them.
+// The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o ResourceSliceOutput) Provider() ClusterPtrOutput {
 	return o.ApplyT(func(v *ResourceSlice) ClusterPtrOutput { return v.Provider }).(ClusterPtrOutput)
 }

@@ -80,11 +80,11 @@ import (
 type VirtualNode struct {
 	pulumi.CustomResourceState
 
-	// Annotations of the node.
+	// Annotations of the node. Default: none.
 	Annotations pulumi.StringMapOutput `pulumi:"annotations"`
 	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	AnnotationsNotReflected pulumi.StringArrayOutput `pulumi:"annotationsNotReflected"`
-	// The consumer: the cluster that gets the node.
+	// The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrOutput `pulumi:"cluster"`
 	// The consumer's cluster ID.
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
@@ -96,15 +96,15 @@ type VirtualNode struct {
 	Drift pulumi.StringArrayOutput `pulumi:"drift"`
 	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
 	Images ContainerImageArrayOutput `pulumi:"images"`
-	// The provider's ingress classes to offer; the first is the default.
+	// The provider's ingress classes to offer, the default one first. Default: none.
 	IngressClasses pulumi.StringArrayOutput `pulumi:"ingressClasses"`
-	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
 	KubeconfigSecretName pulumi.StringPtrOutput `pulumi:"kubeconfigSecretName"`
-	// Labels of the node, beside those that every virtual node has.
+	// Labels of the node, beside those that every virtual node has. Default: none.
 	Labels pulumi.StringMapOutput `pulumi:"labels"`
 	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	LabelsNotReflected pulumi.StringArrayOutput `pulumi:"labelsNotReflected"`
-	// The provider's load balancer classes to offer; the first is the default.
+	// The provider's load balancer classes to offer, the default one first. Default: none.
 	LoadBalancerClasses pulumi.StringArrayOutput `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name pulumi.StringOutput `pulumi:"name"`
@@ -120,15 +120,15 @@ type VirtualNode struct {
 	ObjectLabels pulumi.StringMapOutput `pulumi:"objectLabels"`
 	// The cluster ID of the provider.
 	ProviderClusterId pulumi.StringOutput `pulumi:"providerClusterId"`
-	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
 	ResourceSliceName pulumi.StringPtrOutput `pulumi:"resourceSliceName"`
 	// The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
 	Resources pulumi.StringMapOutput `pulumi:"resources"`
 	// The provider's RuntimeClass for the pods. Default: none.
 	RuntimeClassName pulumi.StringPtrOutput `pulumi:"runtimeClassName"`
-	// The provider's storage classes to offer; the first is the default.
+	// The provider's storage classes to offer, the default one first. Default: none.
 	StorageClasses pulumi.StringArrayOutput `pulumi:"storageClasses"`
-	// Taints of the node, beside that of every virtual node.
+	// Taints of the node, beside that of every virtual node. Default: none.
 	Taints TaintArrayOutput `pulumi:"taints"`
 	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
 	Template pulumi.AnyOutput `pulumi:"template"`
@@ -194,11 +194,11 @@ func (VirtualNodeState) ElementType() reflect.Type {
 }
 
 type virtualNodeArgs struct {
-	// Annotations of the node.
+	// Annotations of the node. Default: none.
 	Annotations map[string]string `pulumi:"annotations"`
 	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	AnnotationsNotReflected []string `pulumi:"annotationsNotReflected"`
-	// The consumer: the cluster that gets the node.
+	// The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster *Cluster `pulumi:"cluster"`
 	// Register a Node. Without, only namespaces and their objects are reflected. Default: true.
 	CreateNode *bool `pulumi:"createNode"`
@@ -206,15 +206,15 @@ type virtualNodeArgs struct {
 	DisableNetworkCheck *bool `pulumi:"disableNetworkCheck"`
 	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
 	Images []ContainerImage `pulumi:"images"`
-	// The provider's ingress classes to offer; the first is the default.
+	// The provider's ingress classes to offer, the default one first. Default: none.
 	IngressClasses []string `pulumi:"ingressClasses"`
-	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
 	KubeconfigSecretName *string `pulumi:"kubeconfigSecretName"`
-	// Labels of the node, beside those that every virtual node has.
+	// Labels of the node, beside those that every virtual node has. Default: none.
 	Labels map[string]string `pulumi:"labels"`
 	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	LabelsNotReflected []string `pulumi:"labelsNotReflected"`
-	// The provider's load balancer classes to offer; the first is the default.
+	// The provider's load balancer classes to offer, the default one first. Default: none.
 	LoadBalancerClasses []string `pulumi:"loadBalancerClasses"`
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name string `pulumi:"name"`
@@ -228,15 +228,15 @@ type virtualNodeArgs struct {
 	ObjectLabels map[string]string `pulumi:"objectLabels"`
 	// The cluster ID of the provider.
 	ProviderClusterId string `pulumi:"providerClusterId"`
-	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
 	ResourceSliceName *string `pulumi:"resourceSliceName"`
 	// The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
 	Resources map[string]string `pulumi:"resources"`
 	// The provider's RuntimeClass for the pods. Default: none.
 	RuntimeClassName *string `pulumi:"runtimeClassName"`
-	// The provider's storage classes to offer; the first is the default.
+	// The provider's storage classes to offer, the default one first. Default: none.
 	StorageClasses []string `pulumi:"storageClasses"`
-	// Taints of the node, beside that of every virtual node.
+	// Taints of the node, beside that of every virtual node. Default: none.
 	Taints []Taint `pulumi:"taints"`
 	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
 	Template interface{} `pulumi:"template"`
@@ -250,11 +250,11 @@ type virtualNodeArgs struct {
 
 // The set of arguments for constructing a VirtualNode resource.
 type VirtualNodeArgs struct {
-	// Annotations of the node.
+	// Annotations of the node. Default: none.
 	Annotations pulumi.StringMapInput
 	// Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	AnnotationsNotReflected pulumi.StringArrayInput
-	// The consumer: the cluster that gets the node.
+	// The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 	Cluster ClusterPtrInput
 	// Register a Node. Without, only namespaces and their objects are reflected. Default: true.
 	CreateNode pulumi.BoolPtrInput
@@ -262,15 +262,15 @@ type VirtualNodeArgs struct {
 	DisableNetworkCheck pulumi.BoolPtrInput
 	// Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
 	Images ContainerImageArrayInput
-	// The provider's ingress classes to offer; the first is the default.
+	// The provider's ingress classes to offer, the default one first. Default: none.
 	IngressClasses pulumi.StringArrayInput
-	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+	// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
 	KubeconfigSecretName pulumi.StringPtrInput
-	// Labels of the node, beside those that every virtual node has.
+	// Labels of the node, beside those that every virtual node has. Default: none.
 	Labels pulumi.StringMapInput
 	// Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
 	LabelsNotReflected pulumi.StringArrayInput
-	// The provider's load balancer classes to offer; the first is the default.
+	// The provider's load balancer classes to offer, the default one first. Default: none.
 	LoadBalancerClasses pulumi.StringArrayInput
 	// Name of the VirtualNode and of its Node; unique in the cluster.
 	Name pulumi.StringInput
@@ -284,15 +284,15 @@ type VirtualNodeArgs struct {
 	ObjectLabels pulumi.StringMapInput
 	// The cluster ID of the provider.
 	ProviderClusterId pulumi.StringInput
-	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+	// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
 	ResourceSliceName pulumi.StringPtrInput
 	// The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
 	Resources pulumi.StringMapInput
 	// The provider's RuntimeClass for the pods. Default: none.
 	RuntimeClassName pulumi.StringPtrInput
-	// The provider's storage classes to offer; the first is the default.
+	// The provider's storage classes to offer, the default one first. Default: none.
 	StorageClasses pulumi.StringArrayInput
-	// Taints of the node, beside that of every virtual node.
+	// Taints of the node, beside that of every virtual node. Default: none.
 	Taints TaintArrayInput
 	// What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
 	Template pulumi.Input
@@ -391,7 +391,7 @@ func (o VirtualNodeOutput) ToVirtualNodeOutputWithContext(ctx context.Context) V
 	return o
 }
 
-// Annotations of the node.
+// Annotations of the node. Default: none.
 func (o VirtualNodeOutput) Annotations() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringMapOutput { return v.Annotations }).(pulumi.StringMapOutput)
 }
@@ -401,7 +401,7 @@ func (o VirtualNodeOutput) AnnotationsNotReflected() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.AnnotationsNotReflected }).(pulumi.StringArrayOutput)
 }
 
-// The consumer: the cluster that gets the node.
+// The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
 func (o VirtualNodeOutput) Cluster() ClusterPtrOutput {
 	return o.ApplyT(func(v *VirtualNode) ClusterPtrOutput { return v.Cluster }).(ClusterPtrOutput)
 }
@@ -431,17 +431,17 @@ func (o VirtualNodeOutput) Images() ContainerImageArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) ContainerImageArrayOutput { return v.Images }).(ContainerImageArrayOutput)
 }
 
-// The provider's ingress classes to offer; the first is the default.
+// The provider's ingress classes to offer, the default one first. Default: none.
 func (o VirtualNodeOutput) IngressClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.IngressClasses }).(pulumi.StringArrayOutput)
 }
 
-// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+// A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
 func (o VirtualNodeOutput) KubeconfigSecretName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringPtrOutput { return v.KubeconfigSecretName }).(pulumi.StringPtrOutput)
 }
 
-// Labels of the node, beside those that every virtual node has.
+// Labels of the node, beside those that every virtual node has. Default: none.
 func (o VirtualNodeOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringMapOutput { return v.Labels }).(pulumi.StringMapOutput)
 }
@@ -451,7 +451,7 @@ func (o VirtualNodeOutput) LabelsNotReflected() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.LabelsNotReflected }).(pulumi.StringArrayOutput)
 }
 
-// The provider's load balancer classes to offer; the first is the default.
+// The provider's load balancer classes to offer, the default one first. Default: none.
 func (o VirtualNodeOutput) LoadBalancerClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.LoadBalancerClasses }).(pulumi.StringArrayOutput)
 }
@@ -491,7 +491,7 @@ func (o VirtualNodeOutput) ProviderClusterId() pulumi.StringOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringOutput { return v.ProviderClusterId }).(pulumi.StringOutput)
 }
 
-// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+// The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
 func (o VirtualNodeOutput) ResourceSliceName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringPtrOutput { return v.ResourceSliceName }).(pulumi.StringPtrOutput)
 }
@@ -506,12 +506,12 @@ func (o VirtualNodeOutput) RuntimeClassName() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringPtrOutput { return v.RuntimeClassName }).(pulumi.StringPtrOutput)
 }
 
-// The provider's storage classes to offer; the first is the default.
+// The provider's storage classes to offer, the default one first. Default: none.
 func (o VirtualNodeOutput) StorageClasses() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) pulumi.StringArrayOutput { return v.StorageClasses }).(pulumi.StringArrayOutput)
 }
 
-// Taints of the node, beside that of every virtual node.
+// Taints of the node, beside that of every virtual node. Default: none.
 func (o VirtualNodeOutput) Taints() TaintArrayOutput {
 	return o.ApplyT(func(v *VirtualNode) TaintArrayOutput { return v.Taints }).(TaintArrayOutput)
 }

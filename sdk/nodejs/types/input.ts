@@ -13,7 +13,7 @@ import * as utilities from "../utilities";
  */
 export interface AdditionalResourceSliceArgs {
     /**
-     * How much CPU to ask for, as a Kubernetes quantity.
+     * How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      */
     cpu?: pulumi.Input<string>;
     /**
@@ -21,7 +21,7 @@ export interface AdditionalResourceSliceArgs {
      */
     createVirtualNode?: pulumi.Input<boolean>;
     /**
-     * How much memory to ask for, as a Kubernetes quantity.
+     * How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      */
     memory?: pulumi.Input<string>;
     /**
@@ -29,7 +29,7 @@ export interface AdditionalResourceSliceArgs {
      */
     name: pulumi.Input<string>;
     /**
-     * How much room for pods to ask for, as a Kubernetes quantity.
+     * How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      */
     pods?: pulumi.Input<string>;
     /**
@@ -360,11 +360,11 @@ export interface AuthParams {
      */
     apiServer: string;
     /**
-     * The provider's CA (PEM as base64).
+     * The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
      */
     ca?: string;
     /**
-     * A proxy on the way to it.
+     * A proxy on the way to it. Default: none.
      */
     proxyURL?: string;
     /**
@@ -379,11 +379,11 @@ export interface AuthParamsArgs {
      */
     apiServer: pulumi.Input<string>;
     /**
-     * The provider's CA (PEM as base64).
+     * The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
      */
     ca?: pulumi.Input<string>;
     /**
-     * A proxy on the way to it.
+     * A proxy on the way to it. Default: none.
      */
     proxyURL?: pulumi.Input<string>;
     /**
@@ -394,7 +394,7 @@ export interface AuthParamsArgs {
 
 export interface AuthenticationManifests {
     /**
-     * What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+     * What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
      */
     handshake?: inputs.Handshake;
     /**
@@ -402,7 +402,7 @@ export interface AuthenticationManifests {
      */
     inBand?: boolean;
     /**
-     * Content of a kubeconfig with those credentials, for the consumer.
+     * Content of a kubeconfig with those credentials, for the consumer. Default: none.
      */
     kubeconfig?: string;
     /**
@@ -422,7 +422,7 @@ export interface AuthenticationManifests {
      */
     tenantCondition?: enums.TenantCondition;
     /**
-     * The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     * The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
      */
     userName?: string;
 }
@@ -438,7 +438,7 @@ export function authenticationManifestsProvideDefaults(val: AuthenticationManife
 
 export interface AuthenticationManifestsArgs {
     /**
-     * What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+     * What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
      */
     handshake?: pulumi.Input<inputs.HandshakeArgs>;
     /**
@@ -446,7 +446,7 @@ export interface AuthenticationManifestsArgs {
      */
     inBand?: pulumi.Input<boolean>;
     /**
-     * Content of a kubeconfig with those credentials, for the consumer.
+     * Content of a kubeconfig with those credentials, for the consumer. Default: none.
      */
     kubeconfig?: pulumi.Input<string>;
     /**
@@ -466,7 +466,7 @@ export interface AuthenticationManifestsArgs {
      */
     tenantCondition?: pulumi.Input<enums.TenantCondition>;
     /**
-     * The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     * The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
      */
     userName?: pulumi.Input<string>;
 }
@@ -510,14 +510,14 @@ export interface ClusterArgs {
 
 export interface ClusterSelector {
     /**
-     * Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      */
     nodeSelectorTerms?: inputs.NodeSelectorTerm[];
 }
 
 export interface ClusterSelectorArgs {
     /**
-     * Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      */
     nodeSelectorTerms?: pulumi.Input<pulumi.Input<inputs.NodeSelectorTermArgs>[]>;
 }
@@ -710,11 +710,11 @@ export interface GatewayServer {
      */
     secretRef?: inputs.SecretReference;
     /**
-     * Annotations for the Service, such as those that a cloud's load balancer is set up by.
+     * Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
      */
     serviceAnnotations?: {[key: string]: string};
     /**
-     * Labels for the Service.
+     * Labels for the Service, beside those of the template. Default: none.
      */
     serviceLabels?: {[key: string]: string};
     /**
@@ -772,11 +772,11 @@ export interface GatewayServerArgs {
      */
     secretRef?: pulumi.Input<inputs.SecretReferenceArgs>;
     /**
-     * Annotations for the Service, such as those that a cloud's load balancer is set up by.
+     * Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
      */
     serviceAnnotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * Labels for the Service.
+     * Labels for the Service, beside those of the template. Default: none.
      */
     serviceLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
@@ -817,23 +817,23 @@ export function gatewayServerArgsProvideDefaults(val: GatewayServerArgs): Gatewa
  */
 export interface Handshake {
     /**
-     * What the provider's Tenant answers, in `status.authParams`.
+     * What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
      */
     authParams?: inputs.AuthParams;
     /**
-     * The consumer's certificate request (PEM as base64).
+     * The consumer's certificate request (PEM as base64). Default: not known yet.
      */
     csr?: string;
     /**
-     * The provider's nonce, as its Secret holds it (base64).
+     * The provider's nonce, as its Secret holds it (base64). Default: not there yet.
      */
     nonce?: string;
     /**
-     * The consumer's public key (PEM as base64).
+     * The consumer's public key (PEM as base64). Default: not known yet.
      */
     publicKey?: string;
     /**
-     * The consumer's signature of the nonce (base64).
+     * The consumer's signature of the nonce (base64). Default: not there yet.
      */
     signature?: string;
 }
@@ -843,23 +843,23 @@ export interface Handshake {
  */
 export interface HandshakeArgs {
     /**
-     * What the provider's Tenant answers, in `status.authParams`.
+     * What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
      */
     authParams?: pulumi.Input<inputs.AuthParamsArgs>;
     /**
-     * The consumer's certificate request (PEM as base64).
+     * The consumer's certificate request (PEM as base64). Default: not known yet.
      */
     csr?: pulumi.Input<string>;
     /**
-     * The provider's nonce, as its Secret holds it (base64).
+     * The provider's nonce, as its Secret holds it (base64). Default: not there yet.
      */
     nonce?: pulumi.Input<string>;
     /**
-     * The consumer's public key (PEM as base64).
+     * The consumer's public key (PEM as base64). Default: not known yet.
      */
     publicKey?: pulumi.Input<string>;
     /**
-     * The consumer's signature of the nonce (base64).
+     * The consumer's signature of the nonce (base64). Default: not there yet.
      */
     signature?: pulumi.Input<string>;
 }
@@ -869,7 +869,7 @@ export interface HandshakeArgs {
  */
 export interface ManifestCluster {
     /**
-     * Render an installation of the agent, too.
+     * Render an installation of the agent, too. Default: none.
      */
     agent?: inputs.AgentManifests;
     /**
@@ -881,7 +881,7 @@ export interface ManifestCluster {
      */
     cluster?: inputs.Cluster;
     /**
-     * The cluster's ID.
+     * The cluster's ID. Default: as the cluster tells.
      */
     clusterId?: string;
     /**
@@ -889,11 +889,11 @@ export interface ManifestCluster {
      */
     externalCIDR?: string;
     /**
-     * The WireGuard keys of a cluster's gateway.
+     * The WireGuard keys of the cluster's gateway. Default: the agent makes them.
      */
     keys?: inputs.GatewayKeys;
     /**
-     * Names of objects. Labels decide what an object is for, names are free.
+     * Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
      */
     names?: inputs.ManifestNames;
     /**
@@ -920,7 +920,7 @@ export function manifestClusterProvideDefaults(val: ManifestCluster): ManifestCl
  */
 export interface ManifestClusterArgs {
     /**
-     * Render an installation of the agent, too.
+     * Render an installation of the agent, too. Default: none.
      */
     agent?: pulumi.Input<inputs.AgentManifestsArgs>;
     /**
@@ -932,7 +932,7 @@ export interface ManifestClusterArgs {
      */
     cluster?: pulumi.Input<inputs.ClusterArgs>;
     /**
-     * The cluster's ID.
+     * The cluster's ID. Default: as the cluster tells.
      */
     clusterId?: pulumi.Input<string>;
     /**
@@ -940,11 +940,11 @@ export interface ManifestClusterArgs {
      */
     externalCIDR?: pulumi.Input<string>;
     /**
-     * The WireGuard keys of a cluster's gateway.
+     * The WireGuard keys of the cluster's gateway. Default: the agent makes them.
      */
     keys?: pulumi.Input<inputs.GatewayKeysArgs>;
     /**
-     * Names of objects. Labels decide what an object is for, names are free.
+     * Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
      */
     names?: pulumi.Input<inputs.ManifestNamesArgs>;
     /**
@@ -1075,7 +1075,7 @@ export interface NamespaceOffloadingManifest {
      */
     podOffloadingStrategy?: enums.PodOffloadingStrategy;
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      */
     remoteNamespaceName?: string;
 }
@@ -1140,7 +1140,7 @@ export interface NamespaceOffloadingManifestArgs {
      */
     podOffloadingStrategy?: pulumi.Input<enums.PodOffloadingStrategy>;
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      */
     remoteNamespaceName?: pulumi.Input<string>;
 }
@@ -1162,15 +1162,15 @@ export interface NetworkLinkManifests {
      */
     disableSharingKeys?: boolean;
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
      */
     endpoint?: inputs.ExpectedEndpoint;
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      */
     gatewayClient?: inputs.GatewayClient;
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      */
     gatewayServer?: inputs.GatewayServer;
     /**
@@ -1210,15 +1210,15 @@ export interface NetworkLinkManifestsArgs {
      */
     disableSharingKeys?: pulumi.Input<boolean>;
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
      */
     endpoint?: pulumi.Input<inputs.ExpectedEndpointArgs>;
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      */
     gatewayClient?: pulumi.Input<inputs.GatewayClientArgs>;
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      */
     gatewayServer?: pulumi.Input<inputs.GatewayServerArgs>;
     /**
@@ -1287,7 +1287,7 @@ export interface NodeSelectorRequirement {
      */
     operator: enums.NodeSelectorOperator;
     /**
-     * What it is compared with.
+     * What it is compared with. Default: nothing, for Exists and DoesNotExist.
      */
     values?: string[];
 }
@@ -1305,7 +1305,7 @@ export interface NodeSelectorRequirementArgs {
      */
     operator: pulumi.Input<enums.NodeSelectorOperator>;
     /**
-     * What it is compared with.
+     * What it is compared with. Default: nothing, for Exists and DoesNotExist.
      */
     values?: pulumi.Input<pulumi.Input<string>[]>;
 }
@@ -1315,11 +1315,11 @@ export interface NodeSelectorRequirementArgs {
  */
 export interface NodeSelectorTerm {
     /**
-     * About the node's labels; all must hold.
+     * About the node's labels; all must hold. Default: none.
      */
     matchExpressions?: inputs.NodeSelectorRequirement[];
     /**
-     * About the node's fields; all must hold.
+     * About the node's fields; all must hold. Default: none.
      */
     matchFields?: inputs.NodeSelectorRequirement[];
 }
@@ -1329,11 +1329,11 @@ export interface NodeSelectorTerm {
  */
 export interface NodeSelectorTermArgs {
     /**
-     * About the node's labels; all must hold.
+     * About the node's labels; all must hold. Default: none.
      */
     matchExpressions?: pulumi.Input<pulumi.Input<inputs.NodeSelectorRequirementArgs>[]>;
     /**
-     * About the node's fields; all must hold.
+     * About the node's fields; all must hold. Default: none.
      */
     matchFields?: pulumi.Input<pulumi.Input<inputs.NodeSelectorRequirementArgs>[]>;
 }
@@ -1476,7 +1476,7 @@ export interface ReverseDirectionArgs {
      */
     authzPolicy?: pulumi.Input<enums.AuthzPolicy>;
     /**
-     * How much CPU to ask for, as a Kubernetes quantity.
+     * How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
      */
     cpu?: pulumi.Input<string>;
     /**
@@ -1496,11 +1496,11 @@ export interface ReverseDirectionArgs {
      */
     identityUserName?: pulumi.Input<string>;
     /**
-     * How much memory to ask for, as a Kubernetes quantity.
+     * How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
      */
     memory?: pulumi.Input<string>;
     /**
-     * How much room for pods to ask for, as a Kubernetes quantity.
+     * How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
      */
     pods?: pulumi.Input<string>;
     /**
@@ -1624,7 +1624,7 @@ export interface TolerationArgs {
  */
 export interface VirtualNodeManifest {
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      */
     annotations?: {[key: string]: string};
     /**
@@ -1644,15 +1644,15 @@ export interface VirtualNodeManifest {
      */
     images?: inputs.ContainerImage[];
     /**
-     * The provider's ingress classes to offer; the first is the default.
+     * The provider's ingress classes to offer, the default one first. Default: none.
      */
     ingressClasses?: string[];
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      */
     kubeconfigSecretName?: string;
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      */
     labels?: {[key: string]: string};
     /**
@@ -1660,7 +1660,7 @@ export interface VirtualNodeManifest {
      */
     labelsNotReflected?: string[];
     /**
-     * The provider's load balancer classes to offer; the first is the default.
+     * The provider's load balancer classes to offer, the default one first. Default: none.
      */
     loadBalancerClasses?: string[];
     /**
@@ -1684,7 +1684,7 @@ export interface VirtualNodeManifest {
      */
     objectLabels?: {[key: string]: string};
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      */
     resourceSliceName?: string;
     /**
@@ -1696,11 +1696,11 @@ export interface VirtualNodeManifest {
      */
     runtimeClassName?: string;
     /**
-     * The provider's storage classes to offer; the first is the default.
+     * The provider's storage classes to offer, the default one first. Default: none.
      */
     storageClasses?: string[];
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      */
     taints?: inputs.Taint[];
     /**
@@ -1736,7 +1736,7 @@ export function virtualNodeManifestProvideDefaults(val: VirtualNodeManifest): Vi
  */
 export interface VirtualNodeManifestArgs {
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      */
     annotations?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
@@ -1756,15 +1756,15 @@ export interface VirtualNodeManifestArgs {
      */
     images?: pulumi.Input<pulumi.Input<inputs.ContainerImageArgs>[]>;
     /**
-     * The provider's ingress classes to offer; the first is the default.
+     * The provider's ingress classes to offer, the default one first. Default: none.
      */
     ingressClasses?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      */
     kubeconfigSecretName?: pulumi.Input<string>;
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      */
     labels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
@@ -1772,7 +1772,7 @@ export interface VirtualNodeManifestArgs {
      */
     labelsNotReflected?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * The provider's load balancer classes to offer; the first is the default.
+     * The provider's load balancer classes to offer, the default one first. Default: none.
      */
     loadBalancerClasses?: pulumi.Input<pulumi.Input<string>[]>;
     /**
@@ -1796,7 +1796,7 @@ export interface VirtualNodeManifestArgs {
      */
     objectLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      */
     resourceSliceName?: pulumi.Input<string>;
     /**
@@ -1808,11 +1808,11 @@ export interface VirtualNodeManifestArgs {
      */
     runtimeClassName?: pulumi.Input<string>;
     /**
-     * The provider's storage classes to offer; the first is the default.
+     * The provider's storage classes to offer, the default one first. Default: none.
      */
     storageClasses?: pulumi.Input<pulumi.Input<string>[]>;
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      */
     taints?: pulumi.Input<pulumi.Input<inputs.TaintArgs>[]>;
     /**

@@ -43,7 +43,7 @@ export interface ClusterRanges {
 
 export interface ClusterSelector {
     /**
-     * Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      */
     nodeSelectorTerms?: outputs.NodeSelectorTerm[];
 }
@@ -160,11 +160,11 @@ export interface GatewayServer {
      */
     secretRef?: outputs.SecretReference;
     /**
-     * Annotations for the Service, such as those that a cloud's load balancer is set up by.
+     * Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
      */
     serviceAnnotations?: {[key: string]: string};
     /**
-     * Labels for the Service.
+     * Labels for the Service, beside those of the template. Default: none.
      */
     serviceLabels?: {[key: string]: string};
     /**
@@ -278,7 +278,7 @@ export interface NodeSelectorRequirement {
      */
     operator: enums.NodeSelectorOperator;
     /**
-     * What it is compared with.
+     * What it is compared with. Default: nothing, for Exists and DoesNotExist.
      */
     values?: string[];
 }
@@ -288,11 +288,11 @@ export interface NodeSelectorRequirement {
  */
 export interface NodeSelectorTerm {
     /**
-     * About the node's labels; all must hold.
+     * About the node's labels; all must hold. Default: none.
      */
     matchExpressions?: outputs.NodeSelectorRequirement[];
     /**
-     * About the node's fields; all must hold.
+     * About the node's fields; all must hold. Default: none.
      */
     matchFields?: outputs.NodeSelectorRequirement[];
 }

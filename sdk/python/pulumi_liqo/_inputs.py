@@ -111,7 +111,7 @@ if not MYPY:
         """
         cpu: NotRequired[pulumi.Input[_builtins.str]]
         """
-        How much CPU to ask for, as a Kubernetes quantity.
+        How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         create_virtual_node: NotRequired[pulumi.Input[_builtins.bool]]
         """
@@ -119,11 +119,11 @@ if not MYPY:
         """
         memory: NotRequired[pulumi.Input[_builtins.str]]
         """
-        How much memory to ask for, as a Kubernetes quantity.
+        How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         pods: NotRequired[pulumi.Input[_builtins.str]]
         """
-        How much room for pods to ask for, as a Kubernetes quantity.
+        How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         resource_slice_class: NotRequired[pulumi.Input[_builtins.str]]
         """
@@ -149,10 +149,10 @@ class AdditionalResourceSliceArgs:
         """
         A further request for resources.
         :param pulumi.Input[_builtins.str] name: Name of the ResourceSlice and of its virtual node; unique in the consumer.
-        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of the resources granted. Default: true.
-        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
-        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
+        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: default.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
         """
@@ -190,7 +190,7 @@ class AdditionalResourceSliceArgs:
     @pulumi.getter
     def cpu(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much CPU to ask for, as a Kubernetes quantity.
+        How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         return pulumi.get(self, "cpu")
 
@@ -214,7 +214,7 @@ class AdditionalResourceSliceArgs:
     @pulumi.getter
     def memory(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much memory to ask for, as a Kubernetes quantity.
+        How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         return pulumi.get(self, "memory")
 
@@ -226,7 +226,7 @@ class AdditionalResourceSliceArgs:
     @pulumi.getter
     def pods(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much room for pods to ask for, as a Kubernetes quantity.
+        How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         return pulumi.get(self, "pods")
 
@@ -935,11 +935,11 @@ if not MYPY:
         """
         ca: NotRequired[_builtins.str]
         """
-        The provider's CA (PEM as base64).
+        The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
         """
         proxy_url: NotRequired[_builtins.str]
         """
-        A proxy on the way to it.
+        A proxy on the way to it. Default: none.
         """
 elif False:
     AuthParamsDict: TypeAlias = Mapping[str, Any]
@@ -954,8 +954,8 @@ class AuthParams:
         """
         :param _builtins.str api_server: URL of the provider's API server.
         :param _builtins.str signed_crt: The certificate that the provider has issued (PEM as base64).
-        :param _builtins.str ca: The provider's CA (PEM as base64).
-        :param _builtins.str proxy_url: A proxy on the way to it.
+        :param _builtins.str ca: The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
+        :param _builtins.str proxy_url: A proxy on the way to it. Default: none.
         """
         pulumi.set(__self__, "api_server", api_server)
         pulumi.set(__self__, "signed_crt", signed_crt)
@@ -992,7 +992,7 @@ class AuthParams:
     @pulumi.getter
     def ca(self) -> Optional[_builtins.str]:
         """
-        The provider's CA (PEM as base64).
+        The provider's CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
         """
         return pulumi.get(self, "ca")
 
@@ -1004,7 +1004,7 @@ class AuthParams:
     @pulumi.getter(name="proxyURL")
     def proxy_url(self) -> Optional[_builtins.str]:
         """
-        A proxy on the way to it.
+        A proxy on the way to it. Default: none.
         """
         return pulumi.get(self, "proxy_url")
 
@@ -1017,7 +1017,7 @@ if not MYPY:
     class AuthenticationManifestsDict(TypedDict):
         handshake: NotRequired['HandshakeDict']
         """
-        What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+        What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
         """
         in_band: NotRequired[_builtins.bool]
         """
@@ -1025,7 +1025,7 @@ if not MYPY:
         """
         kubeconfig: NotRequired[_builtins.str]
         """
-        Content of a kubeconfig with those credentials, for the consumer.
+        Content of a kubeconfig with those credentials, for the consumer. Default: none.
         """
         object_annotations: NotRequired[Mapping[str, _builtins.str]]
         """
@@ -1045,7 +1045,7 @@ if not MYPY:
         """
         user_name: NotRequired[_builtins.str]
         """
-        The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+        The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
         """
 elif False:
     AuthenticationManifestsDict: TypeAlias = Mapping[str, Any]
@@ -1062,14 +1062,14 @@ class AuthenticationManifests:
                  tenant_condition: Optional['TenantCondition'] = None,
                  user_name: Optional[_builtins.str] = None):
         """
-        :param 'Handshake' handshake: What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+        :param 'Handshake' handshake: What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
         :param _builtins.bool in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
-        :param _builtins.str kubeconfig: Content of a kubeconfig with those credentials, for the consumer.
+        :param _builtins.str kubeconfig: Content of a kubeconfig with those credentials, for the consumer. Default: none.
         :param Mapping[str, _builtins.str] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param Mapping[str, _builtins.str] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param _builtins.str proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param 'TenantCondition' tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
-        :param _builtins.str user_name: The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+        :param _builtins.str user_name: The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
         """
         if handshake is not None:
             pulumi.set(__self__, "handshake", handshake)
@@ -1094,7 +1094,7 @@ class AuthenticationManifests:
     @pulumi.getter
     def handshake(self) -> Optional['Handshake']:
         """
-        What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
+        What the handshake between the agents has brought so far; each step's manifest needs that of the step before. Default: nothing yet.
         """
         return pulumi.get(self, "handshake")
 
@@ -1118,7 +1118,7 @@ class AuthenticationManifests:
     @pulumi.getter
     def kubeconfig(self) -> Optional[_builtins.str]:
         """
-        Content of a kubeconfig with those credentials, for the consumer.
+        Content of a kubeconfig with those credentials, for the consumer. Default: none.
         """
         return pulumi.get(self, "kubeconfig")
 
@@ -1178,7 +1178,7 @@ class AuthenticationManifests:
     @pulumi.getter(name="userName")
     def user_name(self) -> Optional[_builtins.str]:
         """
-        The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+        The user that the consumer's credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
         """
         return pulumi.get(self, "user_name")
 
@@ -1247,7 +1247,7 @@ if not MYPY:
     class ClusterSelectorDict(TypedDict):
         node_selector_terms: NotRequired[Sequence['NodeSelectorTermDict']]
         """
-        Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
 elif False:
     ClusterSelectorDict: TypeAlias = Mapping[str, Any]
@@ -1257,7 +1257,7 @@ class ClusterSelector:
     def __init__(__self__, *,
                  node_selector_terms: Optional[Sequence['NodeSelectorTerm']] = None):
         """
-        :param Sequence['NodeSelectorTerm'] node_selector_terms: Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        :param Sequence['NodeSelectorTerm'] node_selector_terms: Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
         if node_selector_terms is not None:
             pulumi.set(__self__, "node_selector_terms", node_selector_terms)
@@ -1266,7 +1266,7 @@ class ClusterSelector:
     @pulumi.getter(name="nodeSelectorTerms")
     def node_selector_terms(self) -> Optional[Sequence['NodeSelectorTerm']]:
         """
-        Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
         return pulumi.get(self, "node_selector_terms")
 
@@ -1279,7 +1279,7 @@ if not MYPY:
     class ClusterSelectorArgsDict(TypedDict):
         node_selector_terms: NotRequired[pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgsDict']]]]
         """
-        Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
 elif False:
     ClusterSelectorArgsDict: TypeAlias = Mapping[str, Any]
@@ -1289,7 +1289,7 @@ class ClusterSelectorArgs:
     def __init__(__self__, *,
                  node_selector_terms: Optional[pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]]] = None):
         """
-        :param pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]] node_selector_terms: Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        :param pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]] node_selector_terms: Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
         if node_selector_terms is not None:
             pulumi.set(__self__, "node_selector_terms", node_selector_terms)
@@ -1298,7 +1298,7 @@ class ClusterSelectorArgs:
     @pulumi.getter(name="nodeSelectorTerms")
     def node_selector_terms(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['NodeSelectorTermArgs']]]]:
         """
-        Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
         return pulumi.get(self, "node_selector_terms")
 
@@ -1951,11 +1951,11 @@ if not MYPY:
         """
         service_annotations: NotRequired[Mapping[str, _builtins.str]]
         """
-        Annotations for the Service, such as those that a cloud's load balancer is set up by.
+        Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
         """
         service_labels: NotRequired[Mapping[str, _builtins.str]]
         """
-        Labels for the Service.
+        Labels for the Service, beside those of the template. Default: none.
         """
         template_api_version: NotRequired[_builtins.str]
         """
@@ -2001,8 +2001,8 @@ class GatewayServer:
         :param _builtins.int node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param _builtins.int port: The Service's UDP port. Default: 51840.
         :param 'SecretReference' secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
-        :param Mapping[str, _builtins.str] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by.
-        :param Mapping[str, _builtins.str] service_labels: Labels for the Service.
+        :param Mapping[str, _builtins.str] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
+        :param Mapping[str, _builtins.str] service_labels: Labels for the Service, beside those of the template. Default: none.
         :param _builtins.str template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
         :param _builtins.str template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         :param _builtins.str template_name: The template of the gateway server. Default: wireguard-server.
@@ -2104,7 +2104,7 @@ class GatewayServer:
     @pulumi.getter(name="serviceAnnotations")
     def service_annotations(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Annotations for the Service, such as those that a cloud's load balancer is set up by.
+        Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
         """
         return pulumi.get(self, "service_annotations")
 
@@ -2116,7 +2116,7 @@ class GatewayServer:
     @pulumi.getter(name="serviceLabels")
     def service_labels(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Labels for the Service.
+        Labels for the Service, beside those of the template. Default: none.
         """
         return pulumi.get(self, "service_labels")
 
@@ -2209,11 +2209,11 @@ if not MYPY:
         """
         service_annotations: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]
         """
-        Annotations for the Service, such as those that a cloud's load balancer is set up by.
+        Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
         """
         service_labels: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]
         """
-        Labels for the Service.
+        Labels for the Service, beside those of the template. Default: none.
         """
         template_api_version: NotRequired[pulumi.Input[_builtins.str]]
         """
@@ -2259,8 +2259,8 @@ class GatewayServerArgs:
         :param pulumi.Input[_builtins.int] node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param pulumi.Input[_builtins.int] port: The Service's UDP port. Default: 51840.
         :param pulumi.Input['SecretReferenceArgs'] secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] service_labels: Labels for the Service.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] service_labels: Labels for the Service, beside those of the template. Default: none.
         :param pulumi.Input[_builtins.str] template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
         :param pulumi.Input[_builtins.str] template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         :param pulumi.Input[_builtins.str] template_name: The template of the gateway server. Default: wireguard-server.
@@ -2362,7 +2362,7 @@ class GatewayServerArgs:
     @pulumi.getter(name="serviceAnnotations")
     def service_annotations(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Annotations for the Service, such as those that a cloud's load balancer is set up by.
+        Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
         """
         return pulumi.get(self, "service_annotations")
 
@@ -2374,7 +2374,7 @@ class GatewayServerArgs:
     @pulumi.getter(name="serviceLabels")
     def service_labels(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Labels for the Service.
+        Labels for the Service, beside those of the template. Default: none.
         """
         return pulumi.get(self, "service_labels")
 
@@ -2450,23 +2450,23 @@ if not MYPY:
         """
         auth_params: NotRequired['AuthParamsDict']
         """
-        What the provider's Tenant answers, in `status.authParams`.
+        What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
         """
         csr: NotRequired[_builtins.str]
         """
-        The consumer's certificate request (PEM as base64).
+        The consumer's certificate request (PEM as base64). Default: not known yet.
         """
         nonce: NotRequired[_builtins.str]
         """
-        The provider's nonce, as its Secret holds it (base64).
+        The provider's nonce, as its Secret holds it (base64). Default: not there yet.
         """
         public_key: NotRequired[_builtins.str]
         """
-        The consumer's public key (PEM as base64).
+        The consumer's public key (PEM as base64). Default: not known yet.
         """
         signature: NotRequired[_builtins.str]
         """
-        The consumer's signature of the nonce (base64).
+        The consumer's signature of the nonce (base64). Default: not there yet.
         """
 elif False:
     HandshakeDict: TypeAlias = Mapping[str, Any]
@@ -2481,11 +2481,11 @@ class Handshake:
                  signature: Optional[_builtins.str] = None):
         """
         What the handshake between the agents has brought so far; each step's manifest needs that of the step before.
-        :param 'AuthParams' auth_params: What the provider's Tenant answers, in `status.authParams`.
-        :param _builtins.str csr: The consumer's certificate request (PEM as base64).
-        :param _builtins.str nonce: The provider's nonce, as its Secret holds it (base64).
-        :param _builtins.str public_key: The consumer's public key (PEM as base64).
-        :param _builtins.str signature: The consumer's signature of the nonce (base64).
+        :param 'AuthParams' auth_params: What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
+        :param _builtins.str csr: The consumer's certificate request (PEM as base64). Default: not known yet.
+        :param _builtins.str nonce: The provider's nonce, as its Secret holds it (base64). Default: not there yet.
+        :param _builtins.str public_key: The consumer's public key (PEM as base64). Default: not known yet.
+        :param _builtins.str signature: The consumer's signature of the nonce (base64). Default: not there yet.
         """
         if auth_params is not None:
             pulumi.set(__self__, "auth_params", auth_params)
@@ -2502,7 +2502,7 @@ class Handshake:
     @pulumi.getter(name="authParams")
     def auth_params(self) -> Optional['AuthParams']:
         """
-        What the provider's Tenant answers, in `status.authParams`.
+        What the provider's Tenant answers, in `status.authParams`. Default: not there yet.
         """
         return pulumi.get(self, "auth_params")
 
@@ -2514,7 +2514,7 @@ class Handshake:
     @pulumi.getter
     def csr(self) -> Optional[_builtins.str]:
         """
-        The consumer's certificate request (PEM as base64).
+        The consumer's certificate request (PEM as base64). Default: not known yet.
         """
         return pulumi.get(self, "csr")
 
@@ -2526,7 +2526,7 @@ class Handshake:
     @pulumi.getter
     def nonce(self) -> Optional[_builtins.str]:
         """
-        The provider's nonce, as its Secret holds it (base64).
+        The provider's nonce, as its Secret holds it (base64). Default: not there yet.
         """
         return pulumi.get(self, "nonce")
 
@@ -2538,7 +2538,7 @@ class Handshake:
     @pulumi.getter(name="publicKey")
     def public_key(self) -> Optional[_builtins.str]:
         """
-        The consumer's public key (PEM as base64).
+        The consumer's public key (PEM as base64). Default: not known yet.
         """
         return pulumi.get(self, "public_key")
 
@@ -2550,7 +2550,7 @@ class Handshake:
     @pulumi.getter
     def signature(self) -> Optional[_builtins.str]:
         """
-        The consumer's signature of the nonce (base64).
+        The consumer's signature of the nonce (base64). Default: not there yet.
         """
         return pulumi.get(self, "signature")
 
@@ -2566,7 +2566,7 @@ if not MYPY:
         """
         agent: NotRequired['AgentManifestsDict']
         """
-        Render an installation of the agent, too.
+        Render an installation of the agent, too. Default: none.
         """
         agent_namespace: NotRequired[_builtins.str]
         """
@@ -2578,7 +2578,7 @@ if not MYPY:
         """
         cluster_id: NotRequired[_builtins.str]
         """
-        The cluster's ID.
+        The cluster's ID. Default: as the cluster tells.
         """
         external_cidr: NotRequired[_builtins.str]
         """
@@ -2586,11 +2586,11 @@ if not MYPY:
         """
         keys: NotRequired['GatewayKeysDict']
         """
-        The WireGuard keys of a cluster's gateway.
+        The WireGuard keys of the cluster's gateway. Default: the agent makes them.
         """
         names: NotRequired['ManifestNamesDict']
         """
-        Names of objects. Labels decide what an object is for, names are free.
+        Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
         """
         pod_cidrs: NotRequired[Sequence[_builtins.str]]
         """
@@ -2617,13 +2617,13 @@ class ManifestCluster:
                  tenant_namespace: Optional[_builtins.str] = None):
         """
         One cluster of those to render for.
-        :param 'AgentManifests' agent: Render an installation of the agent, too.
+        :param 'AgentManifests' agent: Render an installation of the agent, too. Default: none.
         :param _builtins.str agent_namespace: Where the agent is installed. Default: liqo.
         :param 'Cluster' cluster: A cluster to read from what is left out here: its ID, ranges, tenant namespace, endpoint and public key. It is only read. Default: none is asked.
-        :param _builtins.str cluster_id: The cluster's ID.
+        :param _builtins.str cluster_id: The cluster's ID. Default: as the cluster tells.
         :param _builtins.str external_cidr: The range that the cluster lends to things that are no pods. Default: the agent's, else 10.70.0.0/16.
-        :param 'GatewayKeys' keys: The WireGuard keys of a cluster's gateway.
-        :param 'ManifestNames' names: Names of objects. Labels decide what an object is for, names are free.
+        :param 'GatewayKeys' keys: The WireGuard keys of the cluster's gateway. Default: the agent makes them.
+        :param 'ManifestNames' names: Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
         :param Sequence[_builtins.str] pod_cidrs: The ranges of the cluster's pods. Default: the agent's podCIDRs.
         :param _builtins.str tenant_namespace: The namespace for the other cluster. Default: liqo-tenant- and the other cluster's ID.
         """
@@ -2650,7 +2650,7 @@ class ManifestCluster:
     @pulumi.getter
     def agent(self) -> Optional['AgentManifests']:
         """
-        Render an installation of the agent, too.
+        Render an installation of the agent, too. Default: none.
         """
         return pulumi.get(self, "agent")
 
@@ -2686,7 +2686,7 @@ class ManifestCluster:
     @pulumi.getter(name="clusterId")
     def cluster_id(self) -> Optional[_builtins.str]:
         """
-        The cluster's ID.
+        The cluster's ID. Default: as the cluster tells.
         """
         return pulumi.get(self, "cluster_id")
 
@@ -2710,7 +2710,7 @@ class ManifestCluster:
     @pulumi.getter
     def keys(self) -> Optional['GatewayKeys']:
         """
-        The WireGuard keys of a cluster's gateway.
+        The WireGuard keys of the cluster's gateway. Default: the agent makes them.
         """
         return pulumi.get(self, "keys")
 
@@ -2722,7 +2722,7 @@ class ManifestCluster:
     @pulumi.getter
     def names(self) -> Optional['ManifestNames']:
         """
-        Names of objects. Labels decide what an object is for, names are free.
+        Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
         """
         return pulumi.get(self, "names")
 
@@ -2942,7 +2942,7 @@ if not MYPY:
         """
         remote_namespace_name: NotRequired[_builtins.str]
         """
-        The name on the providers, for SelectedName.
+        The name on the providers, which SelectedName needs. Default: none.
         """
 elif False:
     NamespaceOffloadingManifestDict: TypeAlias = Mapping[str, Any]
@@ -2975,7 +2975,7 @@ class NamespaceOffloadingManifest:
         :param Mapping[str, _builtins.str] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param Mapping[str, _builtins.str] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param 'PodOffloadingStrategy' pod_offloading_strategy: Where the namespace's new pods may run. Default: LocalAndRemote.
-        :param _builtins.str remote_namespace_name: The name on the providers, for SelectedName.
+        :param _builtins.str remote_namespace_name: The name on the providers, which SelectedName needs. Default: none.
         """
         pulumi.set(__self__, "namespace", namespace)
         if api_server_support is not None:
@@ -3143,7 +3143,7 @@ class NamespaceOffloadingManifest:
     @pulumi.getter(name="remoteNamespaceName")
     def remote_namespace_name(self) -> Optional[_builtins.str]:
         """
-        The name on the providers, for SelectedName.
+        The name on the providers, which SelectedName needs. Default: none.
         """
         return pulumi.get(self, "remote_namespace_name")
 
@@ -3160,15 +3160,15 @@ if not MYPY:
         """
         endpoint: NotRequired['ExpectedEndpointDict']
         """
-        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
         """
         gateway_client: NotRequired['GatewayClientDict']
         """
-        The client end of the tunnel.
+        The client end of the tunnel. Default: it looks for the server where that is.
         """
         gateway_server: NotRequired['GatewayServerDict']
         """
-        The server end of the tunnel.
+        The server end of the tunnel. Default: a Service of type LoadBalancer.
         """
         gateway_server_location: NotRequired['GatewayServerLocation']
         """
@@ -3202,9 +3202,9 @@ class NetworkLinkManifests:
                  object_labels: Optional[Mapping[str, _builtins.str]] = None):
         """
         :param _builtins.bool disable_sharing_keys: Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
-        :param 'ExpectedEndpoint' endpoint: Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
-        :param 'GatewayClient' gateway_client: The client end of the tunnel.
-        :param 'GatewayServer' gateway_server: The server end of the tunnel.
+        :param 'ExpectedEndpoint' endpoint: Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
+        :param 'GatewayClient' gateway_client: The client end of the tunnel. Default: it looks for the server where that is.
+        :param 'GatewayServer' gateway_server: The server end of the tunnel. Default: a Service of type LoadBalancer.
         :param 'GatewayServerLocation' gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
         :param _builtins.int mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param Mapping[str, _builtins.str] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -3249,7 +3249,7 @@ class NetworkLinkManifests:
     @pulumi.getter
     def endpoint(self) -> Optional['ExpectedEndpoint']:
         """
-        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells.
+        Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server's cluster tells. Default: as it tells.
         """
         return pulumi.get(self, "endpoint")
 
@@ -3261,7 +3261,7 @@ class NetworkLinkManifests:
     @pulumi.getter(name="gatewayClient")
     def gateway_client(self) -> Optional['GatewayClient']:
         """
-        The client end of the tunnel.
+        The client end of the tunnel. Default: it looks for the server where that is.
         """
         return pulumi.get(self, "gateway_client")
 
@@ -3273,7 +3273,7 @@ class NetworkLinkManifests:
     @pulumi.getter(name="gatewayServer")
     def gateway_server(self) -> Optional['GatewayServer']:
         """
-        The server end of the tunnel.
+        The server end of the tunnel. Default: a Service of type LoadBalancer.
         """
         return pulumi.get(self, "gateway_server")
 
@@ -3449,7 +3449,7 @@ if not MYPY:
         """
         values: NotRequired[Sequence[_builtins.str]]
         """
-        What it is compared with.
+        What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
 elif False:
     NodeSelectorRequirementDict: TypeAlias = Mapping[str, Any]
@@ -3464,7 +3464,7 @@ class NodeSelectorRequirement:
         One requirement.
         :param _builtins.str key: The label's key, or the field's name.
         :param 'NodeSelectorOperator' operator: How values are compared.
-        :param Sequence[_builtins.str] values: What it is compared with.
+        :param Sequence[_builtins.str] values: What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
         pulumi.set(__self__, "key", key)
         pulumi.set(__self__, "operator", operator)
@@ -3499,7 +3499,7 @@ class NodeSelectorRequirement:
     @pulumi.getter
     def values(self) -> Optional[Sequence[_builtins.str]]:
         """
-        What it is compared with.
+        What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
         return pulumi.get(self, "values")
 
@@ -3523,7 +3523,7 @@ if not MYPY:
         """
         values: NotRequired[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]
         """
-        What it is compared with.
+        What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
 elif False:
     NodeSelectorRequirementArgsDict: TypeAlias = Mapping[str, Any]
@@ -3538,7 +3538,7 @@ class NodeSelectorRequirementArgs:
         One requirement.
         :param pulumi.Input[_builtins.str] key: The label's key, or the field's name.
         :param pulumi.Input['NodeSelectorOperator'] operator: How values are compared.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] values: What it is compared with.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] values: What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
         pulumi.set(__self__, "key", key)
         pulumi.set(__self__, "operator", operator)
@@ -3573,7 +3573,7 @@ class NodeSelectorRequirementArgs:
     @pulumi.getter
     def values(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        What it is compared with.
+        What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
         return pulumi.get(self, "values")
 
@@ -3589,11 +3589,11 @@ if not MYPY:
         """
         match_expressions: NotRequired[Sequence['NodeSelectorRequirementDict']]
         """
-        About the node's labels; all must hold.
+        About the node's labels; all must hold. Default: none.
         """
         match_fields: NotRequired[Sequence['NodeSelectorRequirementDict']]
         """
-        About the node's fields; all must hold.
+        About the node's fields; all must hold. Default: none.
         """
 elif False:
     NodeSelectorTermDict: TypeAlias = Mapping[str, Any]
@@ -3605,8 +3605,8 @@ class NodeSelectorTerm:
                  match_fields: Optional[Sequence['NodeSelectorRequirement']] = None):
         """
         A term; one of them must hold.
-        :param Sequence['NodeSelectorRequirement'] match_expressions: About the node's labels; all must hold.
-        :param Sequence['NodeSelectorRequirement'] match_fields: About the node's fields; all must hold.
+        :param Sequence['NodeSelectorRequirement'] match_expressions: About the node's labels; all must hold. Default: none.
+        :param Sequence['NodeSelectorRequirement'] match_fields: About the node's fields; all must hold. Default: none.
         """
         if match_expressions is not None:
             pulumi.set(__self__, "match_expressions", match_expressions)
@@ -3617,7 +3617,7 @@ class NodeSelectorTerm:
     @pulumi.getter(name="matchExpressions")
     def match_expressions(self) -> Optional[Sequence['NodeSelectorRequirement']]:
         """
-        About the node's labels; all must hold.
+        About the node's labels; all must hold. Default: none.
         """
         return pulumi.get(self, "match_expressions")
 
@@ -3629,7 +3629,7 @@ class NodeSelectorTerm:
     @pulumi.getter(name="matchFields")
     def match_fields(self) -> Optional[Sequence['NodeSelectorRequirement']]:
         """
-        About the node's fields; all must hold.
+        About the node's fields; all must hold. Default: none.
         """
         return pulumi.get(self, "match_fields")
 
@@ -3645,11 +3645,11 @@ if not MYPY:
         """
         match_expressions: NotRequired[pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgsDict']]]]
         """
-        About the node's labels; all must hold.
+        About the node's labels; all must hold. Default: none.
         """
         match_fields: NotRequired[pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgsDict']]]]
         """
-        About the node's fields; all must hold.
+        About the node's fields; all must hold. Default: none.
         """
 elif False:
     NodeSelectorTermArgsDict: TypeAlias = Mapping[str, Any]
@@ -3661,8 +3661,8 @@ class NodeSelectorTermArgs:
                  match_fields: Optional[pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]]] = None):
         """
         A term; one of them must hold.
-        :param pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]] match_expressions: About the node's labels; all must hold.
-        :param pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]] match_fields: About the node's fields; all must hold.
+        :param pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]] match_expressions: About the node's labels; all must hold. Default: none.
+        :param pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]] match_fields: About the node's fields; all must hold. Default: none.
         """
         if match_expressions is not None:
             pulumi.set(__self__, "match_expressions", match_expressions)
@@ -3673,7 +3673,7 @@ class NodeSelectorTermArgs:
     @pulumi.getter(name="matchExpressions")
     def match_expressions(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]]]:
         """
-        About the node's labels; all must hold.
+        About the node's labels; all must hold. Default: none.
         """
         return pulumi.get(self, "match_expressions")
 
@@ -3685,7 +3685,7 @@ class NodeSelectorTermArgs:
     @pulumi.getter(name="matchFields")
     def match_fields(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['NodeSelectorRequirementArgs']]]]:
         """
-        About the node's fields; all must hold.
+        About the node's fields; all must hold. Default: none.
         """
         return pulumi.get(self, "match_fields")
 
@@ -4034,7 +4034,7 @@ if not MYPY:
         """
         cpu: NotRequired[pulumi.Input[_builtins.str]]
         """
-        How much CPU to ask for, as a Kubernetes quantity.
+        How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
         """
         create_resource_slice: NotRequired[pulumi.Input[_builtins.bool]]
         """
@@ -4054,11 +4054,11 @@ if not MYPY:
         """
         memory: NotRequired[pulumi.Input[_builtins.str]]
         """
-        How much memory to ask for, as a Kubernetes quantity.
+        How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
         """
         pods: NotRequired[pulumi.Input[_builtins.str]]
         """
-        How much room for pods to ask for, as a Kubernetes quantity.
+        How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
         """
         resource_slice_class: NotRequired[pulumi.Input[_builtins.str]]
         """
@@ -4091,13 +4091,13 @@ class ReverseDirectionArgs:
                  resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None):
         """
         :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
-        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
         :param pulumi.Input[_builtins.bool] create_resource_slice: Ask for resources in that direction. Default: as in the other.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of them. Default: as in the other direction.
         :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
         :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
-        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
-        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
+        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: as in the other direction.
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
@@ -4141,7 +4141,7 @@ class ReverseDirectionArgs:
     @pulumi.getter
     def cpu(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much CPU to ask for, as a Kubernetes quantity.
+        How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
         """
         return pulumi.get(self, "cpu")
 
@@ -4201,7 +4201,7 @@ class ReverseDirectionArgs:
     @pulumi.getter
     def memory(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much memory to ask for, as a Kubernetes quantity.
+        How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
         """
         return pulumi.get(self, "memory")
 
@@ -4213,7 +4213,7 @@ class ReverseDirectionArgs:
     @pulumi.getter
     def pods(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much room for pods to ask for, as a Kubernetes quantity.
+        How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
         """
         return pulumi.get(self, "pods")
 
@@ -4711,7 +4711,7 @@ if not MYPY:
         """
         annotations: NotRequired[Mapping[str, _builtins.str]]
         """
-        Annotations of the node.
+        Annotations of the node. Default: none.
         """
         annotations_not_reflected: NotRequired[Sequence[_builtins.str]]
         """
@@ -4731,15 +4731,15 @@ if not MYPY:
         """
         ingress_classes: NotRequired[Sequence[_builtins.str]]
         """
-        The provider's ingress classes to offer; the first is the default.
+        The provider's ingress classes to offer, the default one first. Default: none.
         """
         kubeconfig_secret_name: NotRequired[_builtins.str]
         """
-        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
         """
         labels: NotRequired[Mapping[str, _builtins.str]]
         """
-        Labels of the node, beside those that every virtual node has.
+        Labels of the node, beside those that every virtual node has. Default: none.
         """
         labels_not_reflected: NotRequired[Sequence[_builtins.str]]
         """
@@ -4747,7 +4747,7 @@ if not MYPY:
         """
         load_balancer_classes: NotRequired[Sequence[_builtins.str]]
         """
-        The provider's load balancer classes to offer; the first is the default.
+        The provider's load balancer classes to offer, the default one first. Default: none.
         """
         node_affinity: NotRequired['NodeAffinityDict']
         """
@@ -4767,7 +4767,7 @@ if not MYPY:
         """
         resource_slice_name: NotRequired[_builtins.str]
         """
-        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         """
         resources: NotRequired[Mapping[str, _builtins.str]]
         """
@@ -4779,11 +4779,11 @@ if not MYPY:
         """
         storage_classes: NotRequired[Sequence[_builtins.str]]
         """
-        The provider's storage classes to offer; the first is the default.
+        The provider's storage classes to offer, the default one first. Default: none.
         """
         taints: NotRequired[Sequence['TaintDict']]
         """
-        Taints of the node, beside that of every virtual node.
+        Taints of the node, beside that of every virtual node. Default: none.
         """
         template: NotRequired[Any]
         """
@@ -4834,25 +4834,25 @@ class VirtualNodeManifest:
         """
         A further virtual node.
         :param _builtins.str name: Name of the VirtualNode and of its Node; unique in the cluster.
-        :param Mapping[str, _builtins.str] annotations: Annotations of the node.
+        :param Mapping[str, _builtins.str] annotations: Annotations of the node. Default: none.
         :param Sequence[_builtins.str] annotations_not_reflected: Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
         :param _builtins.bool create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param _builtins.bool disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
         :param Sequence['ContainerImage'] images: Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
-        :param Sequence[_builtins.str] ingress_classes: The provider's ingress classes to offer; the first is the default.
-        :param _builtins.str kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
-        :param Mapping[str, _builtins.str] labels: Labels of the node, beside those that every virtual node has.
+        :param Sequence[_builtins.str] ingress_classes: The provider's ingress classes to offer, the default one first. Default: none.
+        :param _builtins.str kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
+        :param Mapping[str, _builtins.str] labels: Labels of the node, beside those that every virtual node has. Default: none.
         :param Sequence[_builtins.str] labels_not_reflected: Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
-        :param Sequence[_builtins.str] load_balancer_classes: The provider's load balancer classes to offer; the first is the default.
+        :param Sequence[_builtins.str] load_balancer_classes: The provider's load balancer classes to offer, the default one first. Default: none.
         :param 'NodeAffinity' node_affinity: Affinity of the pods to nodes of the provider. Default: none.
         :param Mapping[str, _builtins.str] node_selector: Labels of the provider's nodes that the pods may run on. Default: any.
         :param Mapping[str, _builtins.str] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param Mapping[str, _builtins.str] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param _builtins.str resource_slice_name: The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        :param _builtins.str resource_slice_name: The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         :param Mapping[str, _builtins.str] resources: The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
         :param _builtins.str runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
-        :param Sequence[_builtins.str] storage_classes: The provider's storage classes to offer; the first is the default.
-        :param Sequence['Taint'] taints: Taints of the node, beside that of every virtual node.
+        :param Sequence[_builtins.str] storage_classes: The provider's storage classes to offer, the default one first. Default: none.
+        :param Sequence['Taint'] taints: Taints of the node, beside that of every virtual node. Default: none.
         :param Any template: What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
         :param Sequence['Toleration'] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param _builtins.str vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
@@ -4926,7 +4926,7 @@ class VirtualNodeManifest:
     @pulumi.getter
     def annotations(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Annotations of the node.
+        Annotations of the node. Default: none.
         """
         return pulumi.get(self, "annotations")
 
@@ -4986,7 +4986,7 @@ class VirtualNodeManifest:
     @pulumi.getter(name="ingressClasses")
     def ingress_classes(self) -> Optional[Sequence[_builtins.str]]:
         """
-        The provider's ingress classes to offer; the first is the default.
+        The provider's ingress classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "ingress_classes")
 
@@ -4998,7 +4998,7 @@ class VirtualNodeManifest:
     @pulumi.getter(name="kubeconfigSecretName")
     def kubeconfig_secret_name(self) -> Optional[_builtins.str]:
         """
-        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
         """
         return pulumi.get(self, "kubeconfig_secret_name")
 
@@ -5010,7 +5010,7 @@ class VirtualNodeManifest:
     @pulumi.getter
     def labels(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Labels of the node, beside those that every virtual node has.
+        Labels of the node, beside those that every virtual node has. Default: none.
         """
         return pulumi.get(self, "labels")
 
@@ -5034,7 +5034,7 @@ class VirtualNodeManifest:
     @pulumi.getter(name="loadBalancerClasses")
     def load_balancer_classes(self) -> Optional[Sequence[_builtins.str]]:
         """
-        The provider's load balancer classes to offer; the first is the default.
+        The provider's load balancer classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "load_balancer_classes")
 
@@ -5094,7 +5094,7 @@ class VirtualNodeManifest:
     @pulumi.getter(name="resourceSliceName")
     def resource_slice_name(self) -> Optional[_builtins.str]:
         """
-        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         """
         return pulumi.get(self, "resource_slice_name")
 
@@ -5130,7 +5130,7 @@ class VirtualNodeManifest:
     @pulumi.getter(name="storageClasses")
     def storage_classes(self) -> Optional[Sequence[_builtins.str]]:
         """
-        The provider's storage classes to offer; the first is the default.
+        The provider's storage classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "storage_classes")
 
@@ -5142,7 +5142,7 @@ class VirtualNodeManifest:
     @pulumi.getter
     def taints(self) -> Optional[Sequence['Taint']]:
         """
-        Taints of the node, beside that of every virtual node.
+        Taints of the node, beside that of every virtual node. Default: none.
         """
         return pulumi.get(self, "taints")
 

@@ -63,7 +63,7 @@ class AgentArgs:
         :param pulumi.Input[_builtins.str] api_server_address: Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
         :param pulumi.Input[_builtins.str] api_server_ca: Base64 of the CA that other clusters check it with. Default: the cluster's own.
         :param pulumi.Input[_builtins.bool] api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
-        :param pulumi.Input['ClusterArgs'] cluster: The cluster to install the agent in.
+        :param pulumi.Input['ClusterArgs'] cluster: The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param pulumi.Input['LimitsEnforcement'] default_limits_enforcement: What offloaded pods must state. Default: None.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] default_node_resources: What a slice is granted where it names no amount. Default: 4 CPUs, 8Gi of memory, 110 pods, 20Gi of ephemeral storage.
@@ -259,7 +259,7 @@ class AgentArgs:
     @pulumi.getter
     def cluster(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster to install the agent in.
+        The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 
@@ -673,7 +673,7 @@ class Agent(pulumi.CustomResource):
         :param pulumi.Input[_builtins.str] api_server_address: Where other clusters reach this cluster's API server: a URL, or host and port. Default: the control-plane node's address and port 6443; the kubeconfig's server where no such node shows (managed clusters).
         :param pulumi.Input[_builtins.str] api_server_ca: Base64 of the CA that other clusters check it with. Default: the cluster's own.
         :param pulumi.Input[_builtins.bool] api_server_proxy: Whether the cluster has the proxy by which consumers reach its API server through their tunnels, which `inBand` needs. It leads nowhere else. Default: true.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The cluster to install the agent in.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.str] cluster_id: The cluster's ID among its peers: at most 51 lower-case letters, digits and `-`. It never changes; another ID replaces the installation.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] cluster_labels: Labels of this cluster, such as its region and provider; virtual nodes of it carry them, but for those by which a consumer's cluster goes (docs/security.md). Default: none.
         :param pulumi.Input['LimitsEnforcement'] default_limits_enforcement: What offloaded pods must state. Default: None.
@@ -958,7 +958,7 @@ class Agent(pulumi.CustomResource):
     @pulumi.getter
     def cluster(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The cluster to install the agent in.
+        The cluster to install the agent in. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 

@@ -36,13 +36,13 @@ class AuthenticationArgs:
         """
         The set of arguments for constructing a Authentication resource.
         :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
-        :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods: it is given an identity.
+        :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them: it gives the identity.
+        :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input['TenantCondition'] tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
         :param pulumi.Input[_builtins.str] user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
@@ -90,7 +90,7 @@ class AuthenticationArgs:
     @pulumi.getter
     def consumer(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that offloads pods: it is given an identity.
+        The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "consumer")
 
@@ -162,7 +162,7 @@ class AuthenticationArgs:
     @pulumi.getter
     def provider(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that runs them: it gives the identity.
+        The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "provider")
 
@@ -250,13 +250,13 @@ class Authentication(pulumi.CustomResource):
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods: it is given an identity.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them: it gives the identity.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input['TenantCondition'] tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
         :param pulumi.Input[_builtins.str] user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
@@ -412,7 +412,7 @@ class Authentication(pulumi.CustomResource):
     @pulumi.getter
     def consumer(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The cluster that offloads pods: it is given an identity.
+        The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "consumer")
 
@@ -492,7 +492,7 @@ class Authentication(pulumi.CustomResource):
     @pulumi.getter
     def provider(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The cluster that runs them: it gives the identity.
+        The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "provider")
 

@@ -104,8 +104,8 @@ def get_cluster_info(cluster: Optional[Union['Cluster', 'ClusterDict']] = None,
     The state of the agent in a cluster, and its peerings in short.
 
 
-    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask.
-    :param _builtins.str get: A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
+    :param _builtins.str get: A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
     """
     __args__ = dict()
     __args__['cluster'] = cluster
@@ -126,8 +126,8 @@ def get_cluster_info_output(cluster: Optional[pulumi.Input[Optional[Union['Clust
     The state of the agent in a cluster, and its peerings in short.
 
 
-    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask.
-    :param _builtins.str get: A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
+    :param _builtins.str get: A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
     """
     __args__ = dict()
     __args__['cluster'] = cluster

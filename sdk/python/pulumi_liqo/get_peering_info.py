@@ -69,9 +69,9 @@ def get_peering_info(cluster: Optional[Union['Cluster', 'ClusterDict']] = None,
     A cluster's peers in full: network, authentication and offloading of each.
 
 
-    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask.
+    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
     :param Sequence[_builtins.str] cluster_ids: IDs of the peers asked for. Default: all.
-    :param _builtins.str get: A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+    :param _builtins.str get: A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
     """
     __args__ = dict()
     __args__['cluster'] = cluster
@@ -91,9 +91,9 @@ def get_peering_info_output(cluster: Optional[pulumi.Input[Optional[Union['Clust
     A cluster's peers in full: network, authentication and offloading of each.
 
 
-    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask.
+    :param Union['Cluster', 'ClusterDict'] cluster: The cluster to ask. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
     :param Sequence[_builtins.str] cluster_ids: IDs of the peers asked for. Default: all.
-    :param _builtins.str get: A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+    :param _builtins.str get: A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
     """
     __args__ = dict()
     __args__['cluster'] = cluster

@@ -39,7 +39,7 @@ class NamespaceOffloadingArgs:
         The set of arguments for constructing a NamespaceOffloading resource.
         :param pulumi.Input[_builtins.str] namespace: The namespace to extend.
         :param pulumi.Input['ApiServerSupport'] api_server_support: Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
-        :param pulumi.Input['ClusterArgs'] cluster: The consumer: the cluster that has the namespace.
+        :param pulumi.Input['ClusterArgs'] cluster: The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input['ClusterSelectorArgs'] cluster_selector: Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
         :param pulumi.Input[_builtins.bool] create_namespace: Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
         :param pulumi.Input[_builtins.bool] delete_remote_volumes: Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
@@ -49,7 +49,7 @@ class NamespaceOffloadingArgs:
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param pulumi.Input['PodOffloadingStrategy'] pod_offloading_strategy: Where the namespace's new pods may run. Default: LocalAndRemote.
-        :param pulumi.Input[_builtins.str] remote_namespace_name: The name on the providers, for SelectedName.
+        :param pulumi.Input[_builtins.str] remote_namespace_name: The name on the providers, which SelectedName needs. Default: none.
         """
         pulumi.set(__self__, "namespace", namespace)
         if api_server_support is not None:
@@ -111,7 +111,7 @@ class NamespaceOffloadingArgs:
     @pulumi.getter
     def cluster(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The consumer: the cluster that has the namespace.
+        The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 
@@ -231,7 +231,7 @@ class NamespaceOffloadingArgs:
     @pulumi.getter(name="remoteNamespaceName")
     def remote_namespace_name(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        The name on the providers, for SelectedName.
+        The name on the providers, which SelectedName needs. Default: none.
         """
         return pulumi.get(self, "remote_namespace_name")
 
@@ -296,7 +296,7 @@ class NamespaceOffloading(pulumi.CustomResource):
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input['ApiServerSupport'] api_server_support: Which API server the namespace's new pods ask with their service accounts, where a pod does not say it itself. Default: the consumer's, with its tokens.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that has the namespace.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[Union['ClusterSelectorArgs', 'ClusterSelectorArgsDict']] cluster_selector: Which providers the namespace is extended to, by the labels of their virtual nodes. Default: all.
         :param pulumi.Input[_builtins.bool] create_namespace: Create the namespace if it is not there. It is deleted with this resource then, unless something of yours is left in it. Default: false.
         :param pulumi.Input[_builtins.bool] delete_remote_volumes: Agree that data of the namespace's claims at providers is deleted with the namespaces there. Without, what would delete any is refused. It must be in the cluster before the resource is deleted or replaced: set it and run `pulumi up` first. Default: false.
@@ -307,7 +307,7 @@ class NamespaceOffloading(pulumi.CustomResource):
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param pulumi.Input['PodOffloadingStrategy'] pod_offloading_strategy: Where the namespace's new pods may run. Default: LocalAndRemote.
-        :param pulumi.Input[_builtins.str] remote_namespace_name: The name on the providers, for SelectedName.
+        :param pulumi.Input[_builtins.str] remote_namespace_name: The name on the providers, which SelectedName needs. Default: none.
         """
         ...
     @overload
@@ -465,7 +465,7 @@ class NamespaceOffloading(pulumi.CustomResource):
     @pulumi.getter
     def cluster(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The consumer: the cluster that has the namespace.
+        The consumer: the cluster that has the namespace. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 
@@ -593,7 +593,7 @@ class NamespaceOffloading(pulumi.CustomResource):
     @pulumi.getter(name="remoteNamespaceName")
     def remote_namespace_name(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The name on the providers, for SelectedName.
+        The name on the providers, which SelectedName needs. Default: none.
         """
         return pulumi.get(self, "remote_namespace_name")
 

@@ -35,17 +35,17 @@ class NetworkLinkArgs:
                  provider: Optional[pulumi.Input['ClusterArgs']] = None):
         """
         The set of arguments for constructing a NetworkLink resource.
-        :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods.
+        :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] disable_sharing_keys: Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
-        :param pulumi.Input['GatewayClientArgs'] gateway_client: The client end of the tunnel.
-        :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel.
+        :param pulumi.Input['GatewayClientArgs'] gateway_client: The client end of the tunnel. Default: it looks for the server where that is.
+        :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel. Default: a Service of type LoadBalancer.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them.
+        :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         if consumer is not None:
             pulumi.set(__self__, "consumer", consumer)
@@ -82,7 +82,7 @@ class NetworkLinkArgs:
     @pulumi.getter
     def consumer(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that offloads pods.
+        The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "consumer")
 
@@ -118,7 +118,7 @@ class NetworkLinkArgs:
     @pulumi.getter(name="gatewayClient")
     def gateway_client(self) -> Optional[pulumi.Input['GatewayClientArgs']]:
         """
-        The client end of the tunnel.
+        The client end of the tunnel. Default: it looks for the server where that is.
         """
         return pulumi.get(self, "gateway_client")
 
@@ -130,7 +130,7 @@ class NetworkLinkArgs:
     @pulumi.getter(name="gatewayServer")
     def gateway_server(self) -> Optional[pulumi.Input['GatewayServerArgs']]:
         """
-        The server end of the tunnel.
+        The server end of the tunnel. Default: a Service of type LoadBalancer.
         """
         return pulumi.get(self, "gateway_server")
 
@@ -202,7 +202,7 @@ class NetworkLinkArgs:
     @pulumi.getter
     def provider(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that runs them.
+        The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "provider")
 
@@ -258,17 +258,17 @@ class NetworkLink(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] disable_sharing_keys: Leave the exchange of the gateways' public keys, and so the connection, to someone else. Default: false.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
-        :param pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']] gateway_client: The client end of the tunnel.
-        :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel.
+        :param pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']] gateway_client: The client end of the tunnel. Default: it looks for the server where that is.
+        :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel. Default: a Service of type LoadBalancer.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         ...
     @overload
@@ -418,7 +418,7 @@ class NetworkLink(pulumi.CustomResource):
     @pulumi.getter
     def consumer(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The cluster that offloads pods.
+        The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "consumer")
 
@@ -466,7 +466,7 @@ class NetworkLink(pulumi.CustomResource):
     @pulumi.getter(name="gatewayClient")
     def gateway_client(self) -> pulumi.Output[Optional['outputs.GatewayClient']]:
         """
-        The client end of the tunnel.
+        The client end of the tunnel. Default: it looks for the server where that is.
         """
         return pulumi.get(self, "gateway_client")
 
@@ -474,7 +474,7 @@ class NetworkLink(pulumi.CustomResource):
     @pulumi.getter(name="gatewayServer")
     def gateway_server(self) -> pulumi.Output[Optional['outputs.GatewayServer']]:
         """
-        The server end of the tunnel.
+        The server end of the tunnel. Default: a Service of type LoadBalancer.
         """
         return pulumi.get(self, "gateway_server")
 
@@ -522,7 +522,7 @@ class NetworkLink(pulumi.CustomResource):
     @pulumi.getter
     def provider(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The cluster that runs them.
+        The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "provider")
 

@@ -167,7 +167,7 @@ class ClusterSelector(dict):
     def __init__(__self__, *,
                  node_selector_terms: Optional[Sequence['outputs.NodeSelectorTerm']] = None):
         """
-        :param Sequence['NodeSelectorTerm'] node_selector_terms: Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        :param Sequence['NodeSelectorTerm'] node_selector_terms: Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
         if node_selector_terms is not None:
             pulumi.set(__self__, "node_selector_terms", node_selector_terms)
@@ -176,7 +176,7 @@ class ClusterSelector(dict):
     @pulumi.getter(name="nodeSelectorTerms")
     def node_selector_terms(self) -> Optional[Sequence['outputs.NodeSelectorTerm']]:
         """
-        Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+        Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
         """
         return pulumi.get(self, "node_selector_terms")
 
@@ -495,8 +495,8 @@ class GatewayServer(dict):
         :param _builtins.int node_port: A fixed UDP port on the nodes, for type NodePort. Default: the cluster chooses.
         :param _builtins.int port: The Service's UDP port. Default: 51840.
         :param 'SecretReference' secret_ref: A Secret with WireGuard keys of your own, in the tenant namespace: `privateKey` and `publicKey`, 32 bytes each. They stay yours: keyRotationTrigger makes no others, but takes up those that you have put there. Default: the agent makes keys.
-        :param Mapping[str, _builtins.str] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by.
-        :param Mapping[str, _builtins.str] service_labels: Labels for the Service.
+        :param Mapping[str, _builtins.str] service_annotations: Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
+        :param Mapping[str, _builtins.str] service_labels: Labels for the Service, beside those of the template. Default: none.
         :param _builtins.str template_api_version: The API group and version of that kind. Default: networking.liqo.io/v1beta1.
         :param _builtins.str template_kind: The template's kind: one of your own, whose CustomResourceDefinition has the label `networking.liqo.io/gatewaytemplate=true`. Default: WgGatewayServerTemplate.
         :param _builtins.str template_name: The template of the gateway server. Default: wireguard-server.
@@ -578,7 +578,7 @@ class GatewayServer(dict):
     @pulumi.getter(name="serviceAnnotations")
     def service_annotations(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Annotations for the Service, such as those that a cloud's load balancer is set up by.
+        Annotations for the Service, such as those that a cloud's load balancer is set up by. Default: none.
         """
         return pulumi.get(self, "service_annotations")
 
@@ -586,7 +586,7 @@ class GatewayServer(dict):
     @pulumi.getter(name="serviceLabels")
     def service_labels(self) -> Optional[Mapping[str, _builtins.str]]:
         """
-        Labels for the Service.
+        Labels for the Service, beside those of the template. Default: none.
         """
         return pulumi.get(self, "service_labels")
 
@@ -847,7 +847,7 @@ class NodeSelectorRequirement(dict):
         One requirement.
         :param _builtins.str key: The label's key, or the field's name.
         :param 'NodeSelectorOperator' operator: How values are compared.
-        :param Sequence[_builtins.str] values: What it is compared with.
+        :param Sequence[_builtins.str] values: What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
         pulumi.set(__self__, "key", key)
         pulumi.set(__self__, "operator", operator)
@@ -874,7 +874,7 @@ class NodeSelectorRequirement(dict):
     @pulumi.getter
     def values(self) -> Optional[Sequence[_builtins.str]]:
         """
-        What it is compared with.
+        What it is compared with. Default: nothing, for Exists and DoesNotExist.
         """
         return pulumi.get(self, "values")
 
@@ -908,8 +908,8 @@ class NodeSelectorTerm(dict):
                  match_fields: Optional[Sequence['outputs.NodeSelectorRequirement']] = None):
         """
         A term; one of them must hold.
-        :param Sequence['NodeSelectorRequirement'] match_expressions: About the node's labels; all must hold.
-        :param Sequence['NodeSelectorRequirement'] match_fields: About the node's fields; all must hold.
+        :param Sequence['NodeSelectorRequirement'] match_expressions: About the node's labels; all must hold. Default: none.
+        :param Sequence['NodeSelectorRequirement'] match_fields: About the node's fields; all must hold. Default: none.
         """
         if match_expressions is not None:
             pulumi.set(__self__, "match_expressions", match_expressions)
@@ -920,7 +920,7 @@ class NodeSelectorTerm(dict):
     @pulumi.getter(name="matchExpressions")
     def match_expressions(self) -> Optional[Sequence['outputs.NodeSelectorRequirement']]:
         """
-        About the node's labels; all must hold.
+        About the node's labels; all must hold. Default: none.
         """
         return pulumi.get(self, "match_expressions")
 
@@ -928,7 +928,7 @@ class NodeSelectorTerm(dict):
     @pulumi.getter(name="matchFields")
     def match_fields(self) -> Optional[Sequence['outputs.NodeSelectorRequirement']]:
         """
-        About the node's fields; all must hold.
+        About the node's fields; all must hold. Default: none.
         """
         return pulumi.get(self, "match_fields")
 

@@ -56,25 +56,25 @@ class PeeringArgs:
         :param pulumi.Input[_builtins.bool] authentication_disabled: Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
         :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input[_builtins.bool] bidirectional: Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
-        :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods.
-        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
+        :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
+        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         :param pulumi.Input[_builtins.bool] create_resource_slice: Ask for resources. Without, ResourceSlices can be made beside. Default: true.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of the resources granted. Default: true.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
-        :param pulumi.Input['GatewayClientArgs'] gateway_client: The client end of the tunnel.
-        :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel.
+        :param pulumi.Input['GatewayClientArgs'] gateway_client: The client end of the tunnel. Default: it looks for the server where that is.
+        :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel. Default: a Service of type LoadBalancer.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
         :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
         :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
-        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[_builtins.bool] networking_disabled: Make no network between the clusters: pods reach each other only if they do already. Default: false.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity.
-        :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them.
+        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
+        :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: default.
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.
@@ -210,7 +210,7 @@ class PeeringArgs:
     @pulumi.getter
     def consumer(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that offloads pods.
+        The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "consumer")
 
@@ -222,7 +222,7 @@ class PeeringArgs:
     @pulumi.getter
     def cpu(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much CPU to ask for, as a Kubernetes quantity.
+        How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         return pulumi.get(self, "cpu")
 
@@ -270,7 +270,7 @@ class PeeringArgs:
     @pulumi.getter(name="gatewayClient")
     def gateway_client(self) -> Optional[pulumi.Input['GatewayClientArgs']]:
         """
-        The client end of the tunnel.
+        The client end of the tunnel. Default: it looks for the server where that is.
         """
         return pulumi.get(self, "gateway_client")
 
@@ -282,7 +282,7 @@ class PeeringArgs:
     @pulumi.getter(name="gatewayServer")
     def gateway_server(self) -> Optional[pulumi.Input['GatewayServerArgs']]:
         """
-        The server end of the tunnel.
+        The server end of the tunnel. Default: a Service of type LoadBalancer.
         """
         return pulumi.get(self, "gateway_server")
 
@@ -354,7 +354,7 @@ class PeeringArgs:
     @pulumi.getter
     def memory(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much memory to ask for, as a Kubernetes quantity.
+        How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         return pulumi.get(self, "memory")
 
@@ -414,7 +414,7 @@ class PeeringArgs:
     @pulumi.getter
     def pods(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        How much room for pods to ask for, as a Kubernetes quantity.
+        How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         """
         return pulumi.get(self, "pods")
 
@@ -426,7 +426,7 @@ class PeeringArgs:
     @pulumi.getter
     def provider(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that runs them.
+        The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "provider")
 
@@ -561,25 +561,25 @@ class Peering(pulumi.ComponentResource):
         :param pulumi.Input[_builtins.bool] authentication_disabled: Give the consumer no identity on the provider, and ask for no resources: pods reach each other, and nothing more. Default: false.
         :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input[_builtins.bool] bidirectional: Peer in the other direction, too: each cluster is then consumer and provider. Default: false.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods.
-        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
+        :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         :param pulumi.Input[_builtins.bool] create_resource_slice: Ask for resources. Without, ResourceSlices can be made beside. Default: true.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of the resources granted. Default: true.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
-        :param pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']] gateway_client: The client end of the tunnel.
-        :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel.
+        :param pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']] gateway_client: The client end of the tunnel. Default: it looks for the server where that is.
+        :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel. Default: a Service of type LoadBalancer.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
         :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
         :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
-        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity.
+        :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
         :param pulumi.Input[_builtins.int] mtu: The tunnel's largest packet, in bytes, the same at both ends. Default: 1340.
         :param pulumi.Input[_builtins.bool] networking_disabled: Make no network between the clusters: pods reach each other only if they do already. Default: false.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them.
+        :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.str] proxy_url: An HTTP proxy (CONNECT) through which the consumer reaches the provider's API server. Default: none.
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: default.
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.

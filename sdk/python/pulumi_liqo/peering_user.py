@@ -32,7 +32,7 @@ class PeeringUserArgs:
         The set of arguments for constructing a PeeringUser resource.
         :param pulumi.Input[_builtins.str] consumer_cluster_id: The cluster ID of the consumer that the user peers.
         :param pulumi.Input[_builtins.str] api_server: URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.
-        :param pulumi.Input['ClusterArgs'] cluster: The provider: the cluster that the user may peer with.
+        :param pulumi.Input['ClusterArgs'] cluster: The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.int] expiration_seconds: How long the credential is valid, in seconds, at least 600. Once two thirds have passed, the next `pulumi up` replaces it, and the earlier one ends. Default: as long as the cluster signs, usually one year.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
@@ -82,7 +82,7 @@ class PeeringUserArgs:
     @pulumi.getter
     def cluster(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The provider: the cluster that the user may peer with.
+        The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 
@@ -174,7 +174,7 @@ class PeeringUser(pulumi.CustomResource):
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] api_server: URL of the API server for the user's kubeconfig. Default: the one in the kubeconfig used here.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The provider: the cluster that the user may peer with.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.str] consumer_cluster_id: The cluster ID of the consumer that the user peers.
         :param pulumi.Input[_builtins.int] expiration_seconds: How long the credential is valid, in seconds, at least 600. Once two thirds have passed, the next `pulumi up` replaces it, and the earlier one ends. Default: as long as the cluster signs, usually one year.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
@@ -304,7 +304,7 @@ class PeeringUser(pulumi.CustomResource):
     @pulumi.getter
     def cluster(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The provider: the cluster that the user may peer with.
+        The provider: the cluster that the user may peer with. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 

@@ -85,11 +85,11 @@ def render_manifests(authentication: Optional[Union['AuthenticationManifests', '
     The manifests that a program with these inputs would apply, by cluster, as objects and as YAML: for GitOps tools and Terraform. Applies nothing. Clusters that are given are read, to fill in what is left out.
 
 
-    :param Union['AuthenticationManifests', 'AuthenticationManifestsDict'] authentication: The consumer's access, as of Authentication.
-    :param Union['ManifestCluster', 'ManifestClusterDict'] consumer: The cluster that offloads pods.
+    :param Union['AuthenticationManifests', 'AuthenticationManifestsDict'] authentication: The consumer's access, as of Authentication. Default: none.
+    :param Union['ManifestCluster', 'ManifestClusterDict'] consumer: The cluster that offloads pods. Default: nothing is rendered for it.
     :param Sequence[Union['NamespaceOffloadingManifest', 'NamespaceOffloadingManifestDict']] namespace_offloadings: Namespaces to extend. Default: none.
-    :param Union['NetworkLinkManifests', 'NetworkLinkManifestsDict'] network_link: The network between them, as of NetworkLink.
-    :param Union['ManifestCluster', 'ManifestClusterDict'] provider: The cluster that runs them.
+    :param Union['NetworkLinkManifests', 'NetworkLinkManifestsDict'] network_link: The network between them, as of NetworkLink. Default: none.
+    :param Union['ManifestCluster', 'ManifestClusterDict'] provider: The cluster that runs them. Default: nothing is rendered for it.
     :param Sequence[Union['ResourceSliceManifest', 'ResourceSliceManifestDict']] resource_slices: Slices to ask for. Default: none.
     :param Sequence[Union['VirtualNodeManifest', 'VirtualNodeManifestDict']] virtual_nodes: Further virtual nodes. Default: none.
     """
@@ -120,11 +120,11 @@ def render_manifests_output(authentication: Optional[pulumi.Input[Optional[Union
     The manifests that a program with these inputs would apply, by cluster, as objects and as YAML: for GitOps tools and Terraform. Applies nothing. Clusters that are given are read, to fill in what is left out.
 
 
-    :param Union['AuthenticationManifests', 'AuthenticationManifestsDict'] authentication: The consumer's access, as of Authentication.
-    :param Union['ManifestCluster', 'ManifestClusterDict'] consumer: The cluster that offloads pods.
+    :param Union['AuthenticationManifests', 'AuthenticationManifestsDict'] authentication: The consumer's access, as of Authentication. Default: none.
+    :param Union['ManifestCluster', 'ManifestClusterDict'] consumer: The cluster that offloads pods. Default: nothing is rendered for it.
     :param Sequence[Union['NamespaceOffloadingManifest', 'NamespaceOffloadingManifestDict']] namespace_offloadings: Namespaces to extend. Default: none.
-    :param Union['NetworkLinkManifests', 'NetworkLinkManifestsDict'] network_link: The network between them, as of NetworkLink.
-    :param Union['ManifestCluster', 'ManifestClusterDict'] provider: The cluster that runs them.
+    :param Union['NetworkLinkManifests', 'NetworkLinkManifestsDict'] network_link: The network between them, as of NetworkLink. Default: none.
+    :param Union['ManifestCluster', 'ManifestClusterDict'] provider: The cluster that runs them. Default: nothing is rendered for it.
     :param Sequence[Union['ResourceSliceManifest', 'ResourceSliceManifestDict']] resource_slices: Slices to ask for. Default: none.
     :param Sequence[Union['VirtualNodeManifest', 'VirtualNodeManifestDict']] virtual_nodes: Further virtual nodes. Default: none.
     """

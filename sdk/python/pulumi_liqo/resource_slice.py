@@ -34,14 +34,14 @@ class ResourceSliceArgs:
         """
         The set of arguments for constructing a ResourceSlice resource.
         :param pulumi.Input[_builtins.str] class_: Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
-        :param pulumi.Input['ClusterArgs'] consumer: The cluster that asks for resources.
+        :param pulumi.Input['ClusterArgs'] consumer: The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] cordoned: Let the provider accept no new pods for this slice; those there keep running. Default: false.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of what is granted. Default: true.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.str] name: Name of the ResourceSlice, and of the virtual node; at most 50 characters, unique in the consumer. Default: the provider's cluster ID.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input['ClusterArgs'] provider: The cluster that grants them.
+        :param pulumi.Input['ClusterArgs'] provider: The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.
         """
         if class_ is None:
@@ -89,7 +89,7 @@ class ResourceSliceArgs:
     @pulumi.getter
     def consumer(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that asks for resources.
+        The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "consumer")
 
@@ -173,7 +173,7 @@ class ResourceSliceArgs:
     @pulumi.getter
     def provider(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The cluster that grants them.
+        The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "provider")
 
@@ -249,14 +249,14 @@ class ResourceSlice(pulumi.CustomResource):
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] class_: Who decides on the provider: `default`, or a class that a controller of the provider's own is in charge of. Default: default.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that asks for resources.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] cordoned: Let the provider accept no new pods for this slice; those there keep running. Default: false.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of what is granted. Default: true.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.str] name: Name of the ResourceSlice, and of the virtual node; at most 50 characters, unique in the consumer. Default: the provider's cluster ID.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that grants them.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: What is asked for, such as cpu, memory, pods, ephemeral-storage, by Kubernetes quantities. For what is left out the provider has defaults. Default: nothing in particular.
         """
         ...
@@ -420,7 +420,7 @@ class ResourceSlice(pulumi.CustomResource):
     @pulumi.getter
     def consumer(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The cluster that asks for resources.
+        The cluster that asks for resources. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "consumer")
 
@@ -492,7 +492,7 @@ class ResourceSlice(pulumi.CustomResource):
     @pulumi.getter
     def provider(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The cluster that grants them.
+        The cluster that grants them. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "provider")
 

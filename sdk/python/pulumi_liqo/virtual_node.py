@@ -52,26 +52,26 @@ class VirtualNodeArgs:
         The set of arguments for constructing a VirtualNode resource.
         :param pulumi.Input[_builtins.str] name: Name of the VirtualNode and of its Node; unique in the cluster.
         :param pulumi.Input[_builtins.str] provider_cluster_id: The cluster ID of the provider.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations of the node.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations of the node. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] annotations_not_reflected: Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
-        :param pulumi.Input['ClusterArgs'] cluster: The consumer: the cluster that gets the node.
+        :param pulumi.Input['ClusterArgs'] cluster: The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param pulumi.Input[_builtins.bool] disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
         :param pulumi.Input[Sequence[pulumi.Input['ContainerImageArgs']]] images: Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer; the first is the default.
-        :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer, the default one first. Default: none.
+        :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] labels_not_reflected: Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: The provider's load balancer classes to offer; the first is the default.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: The provider's load balancer classes to offer, the default one first. Default: none.
         :param pulumi.Input['NodeAffinityArgs'] node_affinity: Affinity of the pods to nodes of the provider. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] node_selector: Labels of the provider's nodes that the pods may run on. Default: any.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
-        :param pulumi.Input[_builtins.str] resource_slice_name: The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        :param pulumi.Input[_builtins.str] resource_slice_name: The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
         :param pulumi.Input[_builtins.str] runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer; the first is the default.
-        :param pulumi.Input[Sequence[pulumi.Input['TaintArgs']]] taints: Taints of the node, beside that of every virtual node.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer, the default one first. Default: none.
+        :param pulumi.Input[Sequence[pulumi.Input['TaintArgs']]] taints: Taints of the node, beside that of every virtual node. Default: none.
         :param Any template: What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
         :param pulumi.Input[Sequence[pulumi.Input['TolerationArgs']]] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param pulumi.Input[_builtins.str] vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
@@ -160,7 +160,7 @@ class VirtualNodeArgs:
     @pulumi.getter
     def annotations(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Annotations of the node.
+        Annotations of the node. Default: none.
         """
         return pulumi.get(self, "annotations")
 
@@ -184,7 +184,7 @@ class VirtualNodeArgs:
     @pulumi.getter
     def cluster(self) -> Optional[pulumi.Input['ClusterArgs']]:
         """
-        The consumer: the cluster that gets the node.
+        The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 
@@ -232,7 +232,7 @@ class VirtualNodeArgs:
     @pulumi.getter(name="ingressClasses")
     def ingress_classes(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        The provider's ingress classes to offer; the first is the default.
+        The provider's ingress classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "ingress_classes")
 
@@ -244,7 +244,7 @@ class VirtualNodeArgs:
     @pulumi.getter(name="kubeconfigSecretName")
     def kubeconfig_secret_name(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
         """
         return pulumi.get(self, "kubeconfig_secret_name")
 
@@ -256,7 +256,7 @@ class VirtualNodeArgs:
     @pulumi.getter
     def labels(self) -> Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]:
         """
-        Labels of the node, beside those that every virtual node has.
+        Labels of the node, beside those that every virtual node has. Default: none.
         """
         return pulumi.get(self, "labels")
 
@@ -280,7 +280,7 @@ class VirtualNodeArgs:
     @pulumi.getter(name="loadBalancerClasses")
     def load_balancer_classes(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        The provider's load balancer classes to offer; the first is the default.
+        The provider's load balancer classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "load_balancer_classes")
 
@@ -340,7 +340,7 @@ class VirtualNodeArgs:
     @pulumi.getter(name="resourceSliceName")
     def resource_slice_name(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         """
         return pulumi.get(self, "resource_slice_name")
 
@@ -376,7 +376,7 @@ class VirtualNodeArgs:
     @pulumi.getter(name="storageClasses")
     def storage_classes(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        The provider's storage classes to offer; the first is the default.
+        The provider's storage classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "storage_classes")
 
@@ -388,7 +388,7 @@ class VirtualNodeArgs:
     @pulumi.getter
     def taints(self) -> Optional[pulumi.Input[Sequence[pulumi.Input['TaintArgs']]]]:
         """
-        Taints of the node, beside that of every virtual node.
+        Taints of the node, beside that of every virtual node. Default: none.
         """
         return pulumi.get(self, "taints")
 
@@ -525,28 +525,28 @@ class VirtualNode(pulumi.CustomResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations of the node.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] annotations: Annotations of the node. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] annotations_not_reflected: Keys of annotations that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
-        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that gets the node.
+        :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] cluster: The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] create_node: Register a Node. Without, only namespaces and their objects are reflected. Default: true.
         :param pulumi.Input[_builtins.bool] disable_network_check: Count the node as ready whatever the network between the clusters. Default: false.
         :param pulumi.Input[Sequence[pulumi.Input[Union['ContainerImageArgs', 'ContainerImageArgsDict']]]] images: Images that the node's status lists, for schedulers that prefer nodes which have a pod's image. Default: none.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer; the first is the default.
-        :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
-        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: The provider's ingress classes to offer, the default one first. Default: none.
+        :param pulumi.Input[_builtins.str] kubeconfig_secret_name: A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
+        :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] labels: Labels of the node, beside those that every virtual node has. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] labels_not_reflected: Keys of labels that stay in the consumer, beside those of the VkOptionsTemplate. Default: none.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: The provider's load balancer classes to offer; the first is the default.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] load_balancer_classes: The provider's load balancer classes to offer, the default one first. Default: none.
         :param pulumi.Input[_builtins.str] name: Name of the VirtualNode and of its Node; unique in the cluster.
         :param pulumi.Input[Union['NodeAffinityArgs', 'NodeAffinityArgsDict']] node_affinity: Affinity of the pods to nodes of the provider. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] node_selector: Labels of the provider's nodes that the pods may run on. Default: any.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param pulumi.Input[_builtins.str] provider_cluster_id: The cluster ID of the provider.
-        :param pulumi.Input[_builtins.str] resource_slice_name: The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        :param pulumi.Input[_builtins.str] resource_slice_name: The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: The node's capacity, by Kubernetes quantities. Default: cpu 2, memory 4Gi, pods 110.
         :param pulumi.Input[_builtins.str] runtime_class_name: The provider's RuntimeClass for the pods. Default: none.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer; the first is the default.
-        :param pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]] taints: Taints of the node, beside that of every virtual node.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] storage_classes: The provider's storage classes to offer, the default one first. Default: none.
+        :param pulumi.Input[Sequence[pulumi.Input[Union['TaintArgs', 'TaintArgsDict']]]] taints: Taints of the node, beside that of every virtual node. Default: none.
         :param Any template: What the Deployment of the node's process has beside its own: `metadata` and `spec` as of a Deployment, of which labels, annotations and the pod's template count. In the container `virtual-kubelet`, resources, environment, mounts and arguments are added to. Default: nothing beside its own.
         :param pulumi.Input[Sequence[pulumi.Input[Union['TolerationArgs', 'TolerationArgsDict']]]] tolerations: Tolerations that the pods get at the provider, beside their own. Default: none.
         :param pulumi.Input[_builtins.str] vk_options_template_name: The VkOptionsTemplate in the agent's namespace that the node's process is made by. Default: virtual-kubelet-default.
@@ -749,7 +749,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter
     def annotations(self) -> pulumi.Output[Optional[Mapping[str, _builtins.str]]]:
         """
-        Annotations of the node.
+        Annotations of the node. Default: none.
         """
         return pulumi.get(self, "annotations")
 
@@ -765,7 +765,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter
     def cluster(self) -> pulumi.Output[Optional['outputs.Cluster']]:
         """
-        The consumer: the cluster that gets the node.
+        The consumer: the cluster that gets the node. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "cluster")
 
@@ -813,7 +813,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter(name="ingressClasses")
     def ingress_classes(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
         """
-        The provider's ingress classes to offer; the first is the default.
+        The provider's ingress classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "ingress_classes")
 
@@ -821,7 +821,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter(name="kubeconfigSecretName")
     def kubeconfig_secret_name(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+        A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
         """
         return pulumi.get(self, "kubeconfig_secret_name")
 
@@ -829,7 +829,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter
     def labels(self) -> pulumi.Output[Optional[Mapping[str, _builtins.str]]]:
         """
-        Labels of the node, beside those that every virtual node has.
+        Labels of the node, beside those that every virtual node has. Default: none.
         """
         return pulumi.get(self, "labels")
 
@@ -845,7 +845,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter(name="loadBalancerClasses")
     def load_balancer_classes(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
         """
-        The provider's load balancer classes to offer; the first is the default.
+        The provider's load balancer classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "load_balancer_classes")
 
@@ -909,7 +909,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter(name="resourceSliceName")
     def resource_slice_name(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+        The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
         """
         return pulumi.get(self, "resource_slice_name")
 
@@ -933,7 +933,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter(name="storageClasses")
     def storage_classes(self) -> pulumi.Output[Optional[Sequence[_builtins.str]]]:
         """
-        The provider's storage classes to offer; the first is the default.
+        The provider's storage classes to offer, the default one first. Default: none.
         """
         return pulumi.get(self, "storage_classes")
 
@@ -941,7 +941,7 @@ class VirtualNode(pulumi.CustomResource):
     @pulumi.getter
     def taints(self) -> pulumi.Output[Optional[Sequence['outputs.Taint']]]:
         """
-        Taints of the node, beside that of every virtual node.
+        Taints of the node, beside that of every virtual node. Default: none.
         """
         return pulumi.get(self, "taints")
 

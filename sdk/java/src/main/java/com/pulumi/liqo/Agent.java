@@ -118,14 +118,14 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.apiServerProxy;
     }
     /**
-     * The cluster to install the agent in.
+     * The cluster to install the agent in. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="cluster", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> cluster;
 
     /**
-     * @return The cluster to install the agent in.
+     * @return The cluster to install the agent in. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> cluster() {

@@ -85,14 +85,14 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The cluster to install the agent in.
+     * The cluster to install the agent in. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Output<ClusterArgs> cluster;
 
     /**
-     * @return The cluster to install the agent in.
+     * @return The cluster to install the agent in. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> cluster() {
@@ -676,7 +676,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cluster The cluster to install the agent in.
+         * @param cluster The cluster to install the agent in. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -687,7 +687,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cluster The cluster to install the agent in.
+         * @param cluster The cluster to install the agent in. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

@@ -92,14 +92,14 @@ public class Authentication extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.authzPolicy);
     }
     /**
-     * The cluster that offloads pods: it is given an identity.
+     * The cluster that offloads pods: it is given an identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="consumer", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> consumer;
 
     /**
-     * @return The cluster that offloads pods: it is given an identity.
+     * @return The cluster that offloads pods: it is given an identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> consumer() {
@@ -232,14 +232,14 @@ public class Authentication extends com.pulumi.resources.CustomResource {
         return this.objectLabels;
     }
     /**
-     * The cluster that runs them: it gives the identity.
+     * The cluster that runs them: it gives the identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="provider", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> provider;
 
     /**
-     * @return The cluster that runs them: it gives the identity.
+     * @return The cluster that runs them: it gives the identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> provider() {

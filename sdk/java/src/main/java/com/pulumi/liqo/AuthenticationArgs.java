@@ -37,14 +37,14 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * The cluster that offloads pods: it is given an identity.
+     * The cluster that offloads pods: it is given an identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="consumer")
     private @Nullable Output<ClusterArgs> consumer;
 
     /**
-     * @return The cluster that offloads pods: it is given an identity.
+     * @return The cluster that offloads pods: it is given an identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> consumer() {
@@ -127,14 +127,14 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * The cluster that runs them: it gives the identity.
+     * The cluster that runs them: it gives the identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="provider")
     private @Nullable Output<ClusterArgs> provider;
 
     /**
-     * @return The cluster that runs them: it gives the identity.
+     * @return The cluster that runs them: it gives the identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> provider() {
@@ -242,7 +242,7 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param consumer The cluster that offloads pods: it is given an identity.
+         * @param consumer The cluster that offloads pods: it is given an identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -253,7 +253,7 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param consumer The cluster that offloads pods: it is given an identity.
+         * @param consumer The cluster that offloads pods: it is given an identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -368,7 +368,7 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param provider The cluster that runs them: it gives the identity.
+         * @param provider The cluster that runs them: it gives the identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -379,7 +379,7 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param provider The cluster that runs them: it gives the identity.
+         * @param provider The cluster that runs them: it gives the identity. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

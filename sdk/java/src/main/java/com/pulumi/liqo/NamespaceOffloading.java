@@ -93,14 +93,14 @@ public class NamespaceOffloading extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.apiServerSupport);
     }
     /**
-     * The consumer: the cluster that has the namespace.
+     * The consumer: the cluster that has the namespace. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="cluster", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> cluster;
 
     /**
-     * @return The consumer: the cluster that has the namespace.
+     * @return The consumer: the cluster that has the namespace. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> cluster() {
@@ -317,14 +317,14 @@ public class NamespaceOffloading extends com.pulumi.resources.CustomResource {
         return this.remoteNamespace;
     }
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     @Export(name="remoteNamespaceName", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> remoteNamespaceName;
 
     /**
-     * @return The name on the providers, for SelectedName.
+     * @return The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     public Output<Optional<String>> remoteNamespaceName() {

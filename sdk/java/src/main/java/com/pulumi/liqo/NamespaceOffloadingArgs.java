@@ -40,14 +40,14 @@ public final class NamespaceOffloadingArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * The consumer: the cluster that has the namespace.
+     * The consumer: the cluster that has the namespace. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Output<ClusterArgs> cluster;
 
     /**
-     * @return The consumer: the cluster that has the namespace.
+     * @return The consumer: the cluster that has the namespace. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> cluster() {
@@ -205,14 +205,14 @@ public final class NamespaceOffloadingArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     @Import(name="remoteNamespaceName")
     private @Nullable Output<String> remoteNamespaceName;
 
     /**
-     * @return The name on the providers, for SelectedName.
+     * @return The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     public Optional<Output<String>> remoteNamespaceName() {
@@ -277,7 +277,7 @@ public final class NamespaceOffloadingArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param cluster The consumer: the cluster that has the namespace.
+         * @param cluster The consumer: the cluster that has the namespace. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -288,7 +288,7 @@ public final class NamespaceOffloadingArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param cluster The consumer: the cluster that has the namespace.
+         * @param cluster The consumer: the cluster that has the namespace. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -508,7 +508,7 @@ public final class NamespaceOffloadingArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param remoteNamespaceName The name on the providers, for SelectedName.
+         * @param remoteNamespaceName The name on the providers, which SelectedName needs. Default: none.
          * 
          * @return builder
          * 
@@ -519,7 +519,7 @@ public final class NamespaceOffloadingArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param remoteNamespaceName The name on the providers, for SelectedName.
+         * @param remoteNamespaceName The name on the providers, which SelectedName needs. Default: none.
          * 
          * @return builder
          * 

@@ -90,14 +90,14 @@ public class NetworkLink extends com.pulumi.resources.CustomResource {
         return this.connections;
     }
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="consumer", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> consumer;
 
     /**
-     * @return The cluster that offloads pods.
+     * @return The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> consumer() {
@@ -174,28 +174,28 @@ public class NetworkLink extends com.pulumi.resources.CustomResource {
         return this.forceUnreachable;
     }
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     @Export(name="gatewayClient", refs={GatewayClient.class}, tree="[0]")
     private Output</* @Nullable */ GatewayClient> gatewayClient;
 
     /**
-     * @return The client end of the tunnel.
+     * @return The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     public Output<Optional<GatewayClient>> gatewayClient() {
         return Codegen.optional(this.gatewayClient);
     }
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     @Export(name="gatewayServer", refs={GatewayServer.class}, tree="[0]")
     private Output</* @Nullable */ GatewayServer> gatewayServer;
 
     /**
-     * @return The server end of the tunnel.
+     * @return The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     public Output<Optional<GatewayServer>> gatewayServer() {
@@ -272,14 +272,14 @@ public class NetworkLink extends com.pulumi.resources.CustomResource {
         return this.objectLabels;
     }
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="provider", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> provider;
 
     /**
-     * @return The cluster that runs them.
+     * @return The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> provider() {

@@ -24,14 +24,14 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
     public static final NetworkLinkArgs Empty = new NetworkLinkArgs();
 
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="consumer")
     private @Nullable Output<ClusterArgs> consumer;
 
     /**
-     * @return The cluster that offloads pods.
+     * @return The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> consumer() {
@@ -69,14 +69,14 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     @Import(name="gatewayClient")
     private @Nullable Output<GatewayClientArgs> gatewayClient;
 
     /**
-     * @return The client end of the tunnel.
+     * @return The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     public Optional<Output<GatewayClientArgs>> gatewayClient() {
@@ -84,14 +84,14 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     @Import(name="gatewayServer")
     private @Nullable Output<GatewayServerArgs> gatewayServer;
 
     /**
-     * @return The server end of the tunnel.
+     * @return The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     public Optional<Output<GatewayServerArgs>> gatewayServer() {
@@ -174,14 +174,14 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="provider")
     private @Nullable Output<ClusterArgs> provider;
 
     /**
-     * @return The cluster that runs them.
+     * @return The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> provider() {
@@ -223,7 +223,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param consumer The cluster that offloads pods.
+         * @param consumer The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -234,7 +234,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param consumer The cluster that offloads pods.
+         * @param consumer The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -286,7 +286,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayClient The client end of the tunnel.
+         * @param gatewayClient The client end of the tunnel. Default: it looks for the server where that is.
          * 
          * @return builder
          * 
@@ -297,7 +297,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayClient The client end of the tunnel.
+         * @param gatewayClient The client end of the tunnel. Default: it looks for the server where that is.
          * 
          * @return builder
          * 
@@ -307,7 +307,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayServer The server end of the tunnel.
+         * @param gatewayServer The server end of the tunnel. Default: a Service of type LoadBalancer.
          * 
          * @return builder
          * 
@@ -318,7 +318,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayServer The server end of the tunnel.
+         * @param gatewayServer The server end of the tunnel. Default: a Service of type LoadBalancer.
          * 
          * @return builder
          * 
@@ -433,7 +433,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param provider The cluster that runs them.
+         * @param provider The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -444,7 +444,7 @@ public final class NetworkLinkArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param provider The cluster that runs them.
+         * @param provider The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

@@ -88,14 +88,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="consumer")
     private @Nullable Output<ClusterArgs> consumer;
 
     /**
-     * @return The cluster that offloads pods.
+     * @return The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> consumer() {
@@ -103,14 +103,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How much CPU to ask for, as a Kubernetes quantity.
+     * How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     @Import(name="cpu")
     private @Nullable Output<String> cpu;
 
     /**
-     * @return How much CPU to ask for, as a Kubernetes quantity.
+     * @return How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     public Optional<Output<String>> cpu() {
@@ -163,14 +163,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     @Import(name="gatewayClient")
     private @Nullable Output<GatewayClientArgs> gatewayClient;
 
     /**
-     * @return The client end of the tunnel.
+     * @return The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     public Optional<Output<GatewayClientArgs>> gatewayClient() {
@@ -178,14 +178,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     @Import(name="gatewayServer")
     private @Nullable Output<GatewayServerArgs> gatewayServer;
 
     /**
-     * @return The server end of the tunnel.
+     * @return The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     public Optional<Output<GatewayServerArgs>> gatewayServer() {
@@ -268,14 +268,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How much memory to ask for, as a Kubernetes quantity.
+     * How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     @Import(name="memory")
     private @Nullable Output<String> memory;
 
     /**
-     * @return How much memory to ask for, as a Kubernetes quantity.
+     * @return How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     public Optional<Output<String>> memory() {
@@ -343,14 +343,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * How much room for pods to ask for, as a Kubernetes quantity.
+     * How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     @Import(name="pods")
     private @Nullable Output<String> pods;
 
     /**
-     * @return How much room for pods to ask for, as a Kubernetes quantity.
+     * @return How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     public Optional<Output<String>> pods() {
@@ -358,14 +358,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="provider")
     private @Nullable Output<ClusterArgs> provider;
 
     /**
-     * @return The cluster that runs them.
+     * @return The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> provider() {
@@ -593,7 +593,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param consumer The cluster that offloads pods.
+         * @param consumer The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -604,7 +604,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param consumer The cluster that offloads pods.
+         * @param consumer The cluster that offloads pods. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -614,7 +614,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cpu How much CPU to ask for, as a Kubernetes quantity.
+         * @param cpu How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -625,7 +625,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cpu How much CPU to ask for, as a Kubernetes quantity.
+         * @param cpu How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -698,7 +698,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayClient The client end of the tunnel.
+         * @param gatewayClient The client end of the tunnel. Default: it looks for the server where that is.
          * 
          * @return builder
          * 
@@ -709,7 +709,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayClient The client end of the tunnel.
+         * @param gatewayClient The client end of the tunnel. Default: it looks for the server where that is.
          * 
          * @return builder
          * 
@@ -719,7 +719,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayServer The server end of the tunnel.
+         * @param gatewayServer The server end of the tunnel. Default: a Service of type LoadBalancer.
          * 
          * @return builder
          * 
@@ -730,7 +730,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param gatewayServer The server end of the tunnel.
+         * @param gatewayServer The server end of the tunnel. Default: a Service of type LoadBalancer.
          * 
          * @return builder
          * 
@@ -845,7 +845,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param memory How much memory to ask for, as a Kubernetes quantity.
+         * @param memory How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -856,7 +856,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param memory How much memory to ask for, as a Kubernetes quantity.
+         * @param memory How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -950,7 +950,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param pods How much room for pods to ask for, as a Kubernetes quantity.
+         * @param pods How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -961,7 +961,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param pods How much room for pods to ask for, as a Kubernetes quantity.
+         * @param pods How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -971,7 +971,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param provider The cluster that runs them.
+         * @param provider The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -982,7 +982,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param provider The cluster that runs them.
+         * @param provider The cluster that runs them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

@@ -71,14 +71,14 @@ public class PeeringUser extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.apiServer);
     }
     /**
-     * The provider: the cluster that the user may peer with.
+     * The provider: the cluster that the user may peer with. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="cluster", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> cluster;
 
     /**
-     * @return The provider: the cluster that the user may peer with.
+     * @return The provider: the cluster that the user may peer with. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> cluster() {

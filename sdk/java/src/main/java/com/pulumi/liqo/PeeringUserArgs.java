@@ -37,14 +37,14 @@ public final class PeeringUserArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The provider: the cluster that the user may peer with.
+     * The provider: the cluster that the user may peer with. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Output<ClusterArgs> cluster;
 
     /**
-     * @return The provider: the cluster that the user may peer with.
+     * @return The provider: the cluster that the user may peer with. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> cluster() {
@@ -178,7 +178,7 @@ public final class PeeringUserArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cluster The provider: the cluster that the user may peer with.
+         * @param cluster The provider: the cluster that the user may peer with. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -189,7 +189,7 @@ public final class PeeringUserArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cluster The provider: the cluster that the user may peer with.
+         * @param cluster The provider: the cluster that the user may peer with. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

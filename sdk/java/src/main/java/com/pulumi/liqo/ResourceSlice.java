@@ -109,14 +109,14 @@ public class ResourceSlice extends com.pulumi.resources.CustomResource {
         return this.class_;
     }
     /**
-     * The cluster that asks for resources.
+     * The cluster that asks for resources. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="consumer", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> consumer;
 
     /**
-     * @return The cluster that asks for resources.
+     * @return The cluster that asks for resources. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> consumer() {
@@ -235,14 +235,14 @@ public class ResourceSlice extends com.pulumi.resources.CustomResource {
         return this.objectLabels;
     }
     /**
-     * The cluster that grants them.
+     * The cluster that grants them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="provider", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> provider;
 
     /**
-     * @return The cluster that grants them.
+     * @return The cluster that grants them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> provider() {

@@ -35,14 +35,14 @@ public final class ResourceSliceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The cluster that asks for resources.
+     * The cluster that asks for resources. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="consumer")
     private @Nullable Output<ClusterArgs> consumer;
 
     /**
-     * @return The cluster that asks for resources.
+     * @return The cluster that asks for resources. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> consumer() {
@@ -140,14 +140,14 @@ public final class ResourceSliceArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The cluster that grants them.
+     * The cluster that grants them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="provider")
     private @Nullable Output<ClusterArgs> provider;
 
     /**
-     * @return The cluster that grants them.
+     * @return The cluster that grants them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> provider() {
@@ -224,7 +224,7 @@ public final class ResourceSliceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param consumer The cluster that asks for resources.
+         * @param consumer The cluster that asks for resources. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -235,7 +235,7 @@ public final class ResourceSliceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param consumer The cluster that asks for resources.
+         * @param consumer The cluster that asks for resources. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -371,7 +371,7 @@ public final class ResourceSliceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param provider The cluster that grants them.
+         * @param provider The cluster that grants them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -382,7 +382,7 @@ public final class ResourceSliceArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param provider The cluster that grants them.
+         * @param provider The cluster that grants them. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 

@@ -91,14 +91,14 @@ import javax.annotation.Nullable;
 @ResourceType(type="liqo:index:VirtualNode")
 public class VirtualNode extends com.pulumi.resources.CustomResource {
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      * 
      */
     @Export(name="annotations", refs={Map.class,String.class}, tree="[0,1,1]")
     private Output</* @Nullable */ Map<String,String>> annotations;
 
     /**
-     * @return Annotations of the node.
+     * @return Annotations of the node. Default: none.
      * 
      */
     public Output<Optional<Map<String,String>>> annotations() {
@@ -119,14 +119,14 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.annotationsNotReflected);
     }
     /**
-     * The consumer: the cluster that gets the node.
+     * The consumer: the cluster that gets the node. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Export(name="cluster", refs={Cluster.class}, tree="[0]")
     private Output</* @Nullable */ Cluster> cluster;
 
     /**
-     * @return The consumer: the cluster that gets the node.
+     * @return The consumer: the cluster that gets the node. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Output<Optional<Cluster>> cluster() {
@@ -203,42 +203,42 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.images);
     }
     /**
-     * The provider&#39;s ingress classes to offer; the first is the default.
+     * The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     @Export(name="ingressClasses", refs={List.class,String.class}, tree="[0,1]")
     private Output</* @Nullable */ List<String>> ingressClasses;
 
     /**
-     * @return The provider&#39;s ingress classes to offer; the first is the default.
+     * @return The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     public Output<Optional<List<String>>> ingressClasses() {
         return Codegen.optional(this.ingressClasses);
     }
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     @Export(name="kubeconfigSecretName", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> kubeconfigSecretName;
 
     /**
-     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     public Output<Optional<String>> kubeconfigSecretName() {
         return Codegen.optional(this.kubeconfigSecretName);
     }
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     @Export(name="labels", refs={Map.class,String.class}, tree="[0,1,1]")
     private Output</* @Nullable */ Map<String,String>> labels;
 
     /**
-     * @return Labels of the node, beside those that every virtual node has.
+     * @return Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     public Output<Optional<Map<String,String>>> labels() {
@@ -259,14 +259,14 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.labelsNotReflected);
     }
     /**
-     * The provider&#39;s load balancer classes to offer; the first is the default.
+     * The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     @Export(name="loadBalancerClasses", refs={List.class,String.class}, tree="[0,1]")
     private Output</* @Nullable */ List<String>> loadBalancerClasses;
 
     /**
-     * @return The provider&#39;s load balancer classes to offer; the first is the default.
+     * @return The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     public Output<Optional<List<String>>> loadBalancerClasses() {
@@ -371,14 +371,14 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
         return this.providerClusterId;
     }
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     @Export(name="resourceSliceName", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> resourceSliceName;
 
     /**
-     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     public Output<Optional<String>> resourceSliceName() {
@@ -413,28 +413,28 @@ public class VirtualNode extends com.pulumi.resources.CustomResource {
         return Codegen.optional(this.runtimeClassName);
     }
     /**
-     * The provider&#39;s storage classes to offer; the first is the default.
+     * The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     @Export(name="storageClasses", refs={List.class,String.class}, tree="[0,1]")
     private Output</* @Nullable */ List<String>> storageClasses;
 
     /**
-     * @return The provider&#39;s storage classes to offer; the first is the default.
+     * @return The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     public Output<Optional<List<String>>> storageClasses() {
         return Codegen.optional(this.storageClasses);
     }
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     @Export(name="taints", refs={List.class,Taint.class}, tree="[0,1]")
     private Output</* @Nullable */ List<Taint>> taints;
 
     /**
-     * @return Taints of the node, beside that of every virtual node.
+     * @return Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     public Output<Optional<List<Taint>>> taints() {

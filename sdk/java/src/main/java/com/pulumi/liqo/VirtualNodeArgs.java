@@ -27,14 +27,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     public static final VirtualNodeArgs Empty = new VirtualNodeArgs();
 
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      * 
      */
     @Import(name="annotations")
     private @Nullable Output<Map<String,String>> annotations;
 
     /**
-     * @return Annotations of the node.
+     * @return Annotations of the node. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> annotations() {
@@ -57,14 +57,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The consumer: the cluster that gets the node.
+     * The consumer: the cluster that gets the node. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Output<ClusterArgs> cluster;
 
     /**
-     * @return The consumer: the cluster that gets the node.
+     * @return The consumer: the cluster that gets the node. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> cluster() {
@@ -117,14 +117,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The provider&#39;s ingress classes to offer; the first is the default.
+     * The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="ingressClasses")
     private @Nullable Output<List<String>> ingressClasses;
 
     /**
-     * @return The provider&#39;s ingress classes to offer; the first is the default.
+     * @return The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<Output<List<String>>> ingressClasses() {
@@ -132,14 +132,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     @Import(name="kubeconfigSecretName")
     private @Nullable Output<String> kubeconfigSecretName;
 
     /**
-     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     public Optional<Output<String>> kubeconfigSecretName() {
@@ -147,14 +147,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     @Import(name="labels")
     private @Nullable Output<Map<String,String>> labels;
 
     /**
-     * @return Labels of the node, beside those that every virtual node has.
+     * @return Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> labels() {
@@ -177,14 +177,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The provider&#39;s load balancer classes to offer; the first is the default.
+     * The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="loadBalancerClasses")
     private @Nullable Output<List<String>> loadBalancerClasses;
 
     /**
-     * @return The provider&#39;s load balancer classes to offer; the first is the default.
+     * @return The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<Output<List<String>>> loadBalancerClasses() {
@@ -282,14 +282,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     @Import(name="resourceSliceName")
     private @Nullable Output<String> resourceSliceName;
 
     /**
-     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     public Optional<Output<String>> resourceSliceName() {
@@ -327,14 +327,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The provider&#39;s storage classes to offer; the first is the default.
+     * The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="storageClasses")
     private @Nullable Output<List<String>> storageClasses;
 
     /**
-     * @return The provider&#39;s storage classes to offer; the first is the default.
+     * @return The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<Output<List<String>>> storageClasses() {
@@ -342,14 +342,14 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     @Import(name="taints")
     private @Nullable Output<List<TaintArgs>> taints;
 
     /**
-     * @return Taints of the node, beside that of every virtual node.
+     * @return Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     public Optional<Output<List<TaintArgs>>> taints() {
@@ -466,7 +466,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param annotations Annotations of the node.
+         * @param annotations Annotations of the node. Default: none.
          * 
          * @return builder
          * 
@@ -477,7 +477,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param annotations Annotations of the node.
+         * @param annotations Annotations of the node. Default: none.
          * 
          * @return builder
          * 
@@ -518,7 +518,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cluster The consumer: the cluster that gets the node.
+         * @param cluster The consumer: the cluster that gets the node. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -529,7 +529,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param cluster The consumer: the cluster that gets the node.
+         * @param cluster The consumer: the cluster that gets the node. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -612,7 +612,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -623,7 +623,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -633,7 +633,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -643,7 +643,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -654,7 +654,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -664,7 +664,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param labels Labels of the node, beside those that every virtual node has.
+         * @param labels Labels of the node, beside those that every virtual node has. Default: none.
          * 
          * @return builder
          * 
@@ -675,7 +675,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param labels Labels of the node, beside those that every virtual node has.
+         * @param labels Labels of the node, beside those that every virtual node has. Default: none.
          * 
          * @return builder
          * 
@@ -716,7 +716,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -727,7 +727,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -737,7 +737,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -873,7 +873,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -884,7 +884,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -936,7 +936,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -947,7 +947,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -957,7 +957,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -967,7 +967,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 
@@ -978,7 +978,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 
@@ -988,7 +988,7 @@ public final class VirtualNodeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 

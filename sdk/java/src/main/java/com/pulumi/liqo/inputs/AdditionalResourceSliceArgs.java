@@ -24,14 +24,14 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
     public static final AdditionalResourceSliceArgs Empty = new AdditionalResourceSliceArgs();
 
     /**
-     * How much CPU to ask for, as a Kubernetes quantity.
+     * How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     @Import(name="cpu")
     private @Nullable Output<String> cpu;
 
     /**
-     * @return How much CPU to ask for, as a Kubernetes quantity.
+     * @return How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     public Optional<Output<String>> cpu() {
@@ -54,14 +54,14 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
     }
 
     /**
-     * How much memory to ask for, as a Kubernetes quantity.
+     * How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     @Import(name="memory")
     private @Nullable Output<String> memory;
 
     /**
-     * @return How much memory to ask for, as a Kubernetes quantity.
+     * @return How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     public Optional<Output<String>> memory() {
@@ -84,14 +84,14 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
     }
 
     /**
-     * How much room for pods to ask for, as a Kubernetes quantity.
+     * How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     @Import(name="pods")
     private @Nullable Output<String> pods;
 
     /**
-     * @return How much room for pods to ask for, as a Kubernetes quantity.
+     * @return How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
      * 
      */
     public Optional<Output<String>> pods() {
@@ -159,7 +159,7 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param cpu How much CPU to ask for, as a Kubernetes quantity.
+         * @param cpu How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -170,7 +170,7 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param cpu How much CPU to ask for, as a Kubernetes quantity.
+         * @param cpu How much CPU to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -201,7 +201,7 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param memory How much memory to ask for, as a Kubernetes quantity.
+         * @param memory How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -212,7 +212,7 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param memory How much memory to ask for, as a Kubernetes quantity.
+         * @param memory How much memory to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -243,7 +243,7 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param pods How much room for pods to ask for, as a Kubernetes quantity.
+         * @param pods How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 
@@ -254,7 +254,7 @@ public final class AdditionalResourceSliceArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param pods How much room for pods to ask for, as a Kubernetes quantity.
+         * @param pods How much room for pods to ask for, as a Kubernetes quantity. Default: what the cluster that is asked grants by itself.
          * 
          * @return builder
          * 

@@ -31,14 +31,14 @@ public final class AuthParams extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The provider&#39;s CA (PEM as base64).
+     * The provider&#39;s CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
      * 
      */
     @Import(name="ca")
     private @Nullable String ca;
 
     /**
-     * @return The provider&#39;s CA (PEM as base64).
+     * @return The provider&#39;s CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
      * 
      */
     public Optional<String> ca() {
@@ -46,14 +46,14 @@ public final class AuthParams extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * A proxy on the way to it.
+     * A proxy on the way to it. Default: none.
      * 
      */
     @Import(name="proxyURL")
     private @Nullable String proxyURL;
 
     /**
-     * @return A proxy on the way to it.
+     * @return A proxy on the way to it. Default: none.
      * 
      */
     public Optional<String> proxyURL() {
@@ -114,7 +114,7 @@ public final class AuthParams extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param ca The provider&#39;s CA (PEM as base64).
+         * @param ca The provider&#39;s CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
          * 
          * @return builder
          * 
@@ -125,7 +125,7 @@ public final class AuthParams extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param proxyURL A proxy on the way to it.
+         * @param proxyURL A proxy on the way to it. Default: none.
          * 
          * @return builder
          * 

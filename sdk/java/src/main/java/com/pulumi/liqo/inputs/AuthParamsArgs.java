@@ -32,14 +32,14 @@ public final class AuthParamsArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The provider&#39;s CA (PEM as base64).
+     * The provider&#39;s CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
      * 
      */
     @Import(name="ca")
     private @Nullable Output<String> ca;
 
     /**
-     * @return The provider&#39;s CA (PEM as base64).
+     * @return The provider&#39;s CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
      * 
      */
     public Optional<Output<String>> ca() {
@@ -47,14 +47,14 @@ public final class AuthParamsArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * A proxy on the way to it.
+     * A proxy on the way to it. Default: none.
      * 
      */
     @Import(name="proxyURL")
     private @Nullable Output<String> proxyURL;
 
     /**
-     * @return A proxy on the way to it.
+     * @return A proxy on the way to it. Default: none.
      * 
      */
     public Optional<Output<String>> proxyURL() {
@@ -125,7 +125,7 @@ public final class AuthParamsArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ca The provider&#39;s CA (PEM as base64).
+         * @param ca The provider&#39;s CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
          * 
          * @return builder
          * 
@@ -136,7 +136,7 @@ public final class AuthParamsArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ca The provider&#39;s CA (PEM as base64).
+         * @param ca The provider&#39;s CA (PEM as base64). Default: none, as for certificates that are publicly trusted.
          * 
          * @return builder
          * 
@@ -146,7 +146,7 @@ public final class AuthParamsArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param proxyURL A proxy on the way to it.
+         * @param proxyURL A proxy on the way to it. Default: none.
          * 
          * @return builder
          * 
@@ -157,7 +157,7 @@ public final class AuthParamsArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param proxyURL A proxy on the way to it.
+         * @param proxyURL A proxy on the way to it. Default: none.
          * 
          * @return builder
          * 

@@ -20,14 +20,14 @@ public final class AuthenticationManifests extends com.pulumi.resources.InvokeAr
     public static final AuthenticationManifests Empty = new AuthenticationManifests();
 
     /**
-     * What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before.
+     * What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before. Default: nothing yet.
      * 
      */
     @Import(name="handshake")
     private @Nullable Handshake handshake;
 
     /**
-     * @return What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before.
+     * @return What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before. Default: nothing yet.
      * 
      */
     public Optional<Handshake> handshake() {
@@ -50,14 +50,14 @@ public final class AuthenticationManifests extends com.pulumi.resources.InvokeAr
     }
 
     /**
-     * Content of a kubeconfig with those credentials, for the consumer.
+     * Content of a kubeconfig with those credentials, for the consumer. Default: none.
      * 
      */
     @Import(name="kubeconfig")
     private @Nullable String kubeconfig;
 
     /**
-     * @return Content of a kubeconfig with those credentials, for the consumer.
+     * @return Content of a kubeconfig with those credentials, for the consumer. Default: none.
      * 
      */
     public Optional<String> kubeconfig() {
@@ -125,14 +125,14 @@ public final class AuthenticationManifests extends com.pulumi.resources.InvokeAr
     }
 
     /**
-     * The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     * The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
      * 
      */
     @Import(name="userName")
     private @Nullable String userName;
 
     /**
-     * @return The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     * @return The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
      * 
      */
     public Optional<String> userName() {
@@ -171,7 +171,7 @@ public final class AuthenticationManifests extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param handshake What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before.
+         * @param handshake What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before. Default: nothing yet.
          * 
          * @return builder
          * 
@@ -193,7 +193,7 @@ public final class AuthenticationManifests extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param kubeconfig Content of a kubeconfig with those credentials, for the consumer.
+         * @param kubeconfig Content of a kubeconfig with those credentials, for the consumer. Default: none.
          * 
          * @return builder
          * 
@@ -248,7 +248,7 @@ public final class AuthenticationManifests extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param userName The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+         * @param userName The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
          * 
          * @return builder
          * 

@@ -21,14 +21,14 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
     public static final AuthenticationManifestsArgs Empty = new AuthenticationManifestsArgs();
 
     /**
-     * What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before.
+     * What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before. Default: nothing yet.
      * 
      */
     @Import(name="handshake")
     private @Nullable Output<HandshakeArgs> handshake;
 
     /**
-     * @return What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before.
+     * @return What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before. Default: nothing yet.
      * 
      */
     public Optional<Output<HandshakeArgs>> handshake() {
@@ -51,14 +51,14 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
     }
 
     /**
-     * Content of a kubeconfig with those credentials, for the consumer.
+     * Content of a kubeconfig with those credentials, for the consumer. Default: none.
      * 
      */
     @Import(name="kubeconfig")
     private @Nullable Output<String> kubeconfig;
 
     /**
-     * @return Content of a kubeconfig with those credentials, for the consumer.
+     * @return Content of a kubeconfig with those credentials, for the consumer. Default: none.
      * 
      */
     public Optional<Output<String>> kubeconfig() {
@@ -126,14 +126,14 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
     }
 
     /**
-     * The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     * The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
      * 
      */
     @Import(name="userName")
     private @Nullable Output<String> userName;
 
     /**
-     * @return The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+     * @return The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
      * 
      */
     public Optional<Output<String>> userName() {
@@ -172,7 +172,7 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param handshake What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before.
+         * @param handshake What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before. Default: nothing yet.
          * 
          * @return builder
          * 
@@ -183,7 +183,7 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param handshake What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before.
+         * @param handshake What the handshake between the agents has brought so far; each step&#39;s manifest needs that of the step before. Default: nothing yet.
          * 
          * @return builder
          * 
@@ -214,7 +214,7 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param kubeconfig Content of a kubeconfig with those credentials, for the consumer.
+         * @param kubeconfig Content of a kubeconfig with those credentials, for the consumer. Default: none.
          * 
          * @return builder
          * 
@@ -225,7 +225,7 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param kubeconfig Content of a kubeconfig with those credentials, for the consumer.
+         * @param kubeconfig Content of a kubeconfig with those credentials, for the consumer. Default: none.
          * 
          * @return builder
          * 
@@ -319,7 +319,7 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param userName The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+         * @param userName The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
          * 
          * @return builder
          * 
@@ -330,7 +330,7 @@ public final class AuthenticationManifestsArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param userName The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own.
+         * @param userName The user that the consumer&#39;s credentials name on the provider (for certificates their common name): access without a handshake, by credentials of your own. Default: access by the handshake.
          * 
          * @return builder
          * 

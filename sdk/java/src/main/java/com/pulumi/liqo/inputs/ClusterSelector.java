@@ -16,14 +16,14 @@ public final class ClusterSelector extends com.pulumi.resources.InvokeArgs {
     public static final ClusterSelector Empty = new ClusterSelector();
 
     /**
-     * Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      * 
      */
     @Import(name="nodeSelectorTerms")
     private @Nullable List<NodeSelectorTerm> nodeSelectorTerms;
 
     /**
-     * @return Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * @return Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      * 
      */
     public Optional<List<NodeSelectorTerm>> nodeSelectorTerms() {
@@ -55,7 +55,7 @@ public final class ClusterSelector extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
          * 
          * @return builder
          * 
@@ -66,7 +66,7 @@ public final class ClusterSelector extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
          * 
          * @return builder
          * 

@@ -17,14 +17,14 @@ public final class ClusterSelectorArgs extends com.pulumi.resources.ResourceArgs
     public static final ClusterSelectorArgs Empty = new ClusterSelectorArgs();
 
     /**
-     * Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      * 
      */
     @Import(name="nodeSelectorTerms")
     private @Nullable Output<List<NodeSelectorTermArgs>> nodeSelectorTerms;
 
     /**
-     * @return Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * @return Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      * 
      */
     public Optional<Output<List<NodeSelectorTermArgs>>> nodeSelectorTerms() {
@@ -56,7 +56,7 @@ public final class ClusterSelectorArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
          * 
          * @return builder
          * 
@@ -67,7 +67,7 @@ public final class ClusterSelectorArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
          * 
          * @return builder
          * 
@@ -77,7 +77,7 @@ public final class ClusterSelectorArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+         * @param nodeSelectorTerms Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
          * 
          * @return builder
          * 

@@ -95,14 +95,14 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+     * Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
      * 
      */
     @Import(name="serviceAnnotations")
     private @Nullable Map<String,String> serviceAnnotations;
 
     /**
-     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
      * 
      */
     public Optional<Map<String,String>> serviceAnnotations() {
@@ -110,14 +110,14 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Labels for the Service.
+     * Labels for the Service, beside those of the template. Default: none.
      * 
      */
     @Import(name="serviceLabels")
     private @Nullable Map<String,String> serviceLabels;
 
     /**
-     * @return Labels for the Service.
+     * @return Labels for the Service, beside those of the template. Default: none.
      * 
      */
     public Optional<Map<String,String>> serviceLabels() {
@@ -290,7 +290,7 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+         * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
          * 
          * @return builder
          * 
@@ -301,7 +301,7 @@ public final class GatewayServer extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param serviceLabels Labels for the Service.
+         * @param serviceLabels Labels for the Service, beside those of the template. Default: none.
          * 
          * @return builder
          * 

@@ -96,14 +96,14 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+     * Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
      * 
      */
     @Import(name="serviceAnnotations")
     private @Nullable Output<Map<String,String>> serviceAnnotations;
 
     /**
-     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> serviceAnnotations() {
@@ -111,14 +111,14 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Labels for the Service.
+     * Labels for the Service, beside those of the template. Default: none.
      * 
      */
     @Import(name="serviceLabels")
     private @Nullable Output<Map<String,String>> serviceLabels;
 
     /**
-     * @return Labels for the Service.
+     * @return Labels for the Service, beside those of the template. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> serviceLabels() {
@@ -341,7 +341,7 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+         * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
          * 
          * @return builder
          * 
@@ -352,7 +352,7 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+         * @param serviceAnnotations Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
          * 
          * @return builder
          * 
@@ -362,7 +362,7 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param serviceLabels Labels for the Service.
+         * @param serviceLabels Labels for the Service, beside those of the template. Default: none.
          * 
          * @return builder
          * 
@@ -373,7 +373,7 @@ public final class GatewayServerArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param serviceLabels Labels for the Service.
+         * @param serviceLabels Labels for the Service, beside those of the template. Default: none.
          * 
          * @return builder
          * 

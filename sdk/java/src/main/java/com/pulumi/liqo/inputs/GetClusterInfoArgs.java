@@ -17,14 +17,14 @@ public final class GetClusterInfoArgs extends com.pulumi.resources.InvokeArgs {
     public static final GetClusterInfoArgs Empty = new GetClusterInfoArgs();
 
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Output<ClusterArgs> cluster;
 
     /**
-     * @return The cluster to ask.
+     * @return The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> cluster() {
@@ -32,14 +32,14 @@ public final class GetClusterInfoArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
      * 
      */
     @Import(name="get")
     private @Nullable Output<String> get;
 
     /**
-     * @return A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+     * @return A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
      * 
      */
     public Optional<Output<String>> get() {
@@ -72,7 +72,7 @@ public final class GetClusterInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param cluster The cluster to ask.
+         * @param cluster The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -83,7 +83,7 @@ public final class GetClusterInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param cluster The cluster to ask.
+         * @param cluster The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -93,7 +93,7 @@ public final class GetClusterInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param get A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+         * @param get A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
          * 
          * @return builder
          * 
@@ -104,7 +104,7 @@ public final class GetClusterInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param get A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+         * @param get A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
          * 
          * @return builder
          * 

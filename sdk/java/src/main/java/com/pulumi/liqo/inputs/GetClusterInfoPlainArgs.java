@@ -16,14 +16,14 @@ public final class GetClusterInfoPlainArgs extends com.pulumi.resources.InvokeAr
     public static final GetClusterInfoPlainArgs Empty = new GetClusterInfoPlainArgs();
 
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Cluster cluster;
 
     /**
-     * @return The cluster to ask.
+     * @return The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Cluster> cluster() {
@@ -31,14 +31,14 @@ public final class GetClusterInfoPlainArgs extends com.pulumi.resources.InvokeAr
     }
 
     /**
-     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+     * A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
      * 
      */
     @Import(name="get")
     private @Nullable String get;
 
     /**
-     * @return A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+     * @return A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
      * 
      */
     public Optional<String> get() {
@@ -71,7 +71,7 @@ public final class GetClusterInfoPlainArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param cluster The cluster to ask.
+         * @param cluster The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -82,7 +82,7 @@ public final class GetClusterInfoPlainArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param get A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`.
+         * @param get A dotted path into the answer, such as `local.clusterID` (in any case); what is there is answered as `value`. Default: none.
          * 
          * @return builder
          * 

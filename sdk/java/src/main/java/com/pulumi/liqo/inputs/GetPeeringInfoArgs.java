@@ -18,14 +18,14 @@ public final class GetPeeringInfoArgs extends com.pulumi.resources.InvokeArgs {
     public static final GetPeeringInfoArgs Empty = new GetPeeringInfoArgs();
 
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Output<ClusterArgs> cluster;
 
     /**
-     * @return The cluster to ask.
+     * @return The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<ClusterArgs>> cluster() {
@@ -48,14 +48,14 @@ public final class GetPeeringInfoArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
      * 
      */
     @Import(name="get")
     private @Nullable Output<String> get;
 
     /**
-     * @return A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+     * @return A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
      * 
      */
     public Optional<Output<String>> get() {
@@ -89,7 +89,7 @@ public final class GetPeeringInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param cluster The cluster to ask.
+         * @param cluster The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -100,7 +100,7 @@ public final class GetPeeringInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param cluster The cluster to ask.
+         * @param cluster The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -141,7 +141,7 @@ public final class GetPeeringInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param get A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+         * @param get A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
          * 
          * @return builder
          * 
@@ -152,7 +152,7 @@ public final class GetPeeringInfoArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param get A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+         * @param get A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
          * 
          * @return builder
          * 

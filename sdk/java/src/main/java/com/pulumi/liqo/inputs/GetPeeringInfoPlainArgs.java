@@ -17,14 +17,14 @@ public final class GetPeeringInfoPlainArgs extends com.pulumi.resources.InvokeAr
     public static final GetPeeringInfoPlainArgs Empty = new GetPeeringInfoPlainArgs();
 
     /**
-     * The cluster to ask.
+     * The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="cluster")
     private @Nullable Cluster cluster;
 
     /**
-     * @return The cluster to ask.
+     * @return The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Cluster> cluster() {
@@ -47,14 +47,14 @@ public final class GetPeeringInfoPlainArgs extends com.pulumi.resources.InvokeAr
     }
 
     /**
-     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+     * A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
      * 
      */
     @Import(name="get")
     private @Nullable String get;
 
     /**
-     * @return A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+     * @return A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
      * 
      */
     public Optional<String> get() {
@@ -88,7 +88,7 @@ public final class GetPeeringInfoPlainArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param cluster The cluster to ask.
+         * @param cluster The cluster to ask. Default: as the provider&#39;s configuration says, else the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -120,7 +120,7 @@ public final class GetPeeringInfoPlainArgs extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param get A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID.
+         * @param get A dotted path into the answer, such as `authentication.status`; what is there is answered as `value`. With several peers it begins with the ID. Default: none.
          * 
          * @return builder
          * 

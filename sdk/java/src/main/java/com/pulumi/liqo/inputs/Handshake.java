@@ -20,14 +20,14 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
     public static final Handshake Empty = new Handshake();
 
     /**
-     * What the provider&#39;s Tenant answers, in `status.authParams`.
+     * What the provider&#39;s Tenant answers, in `status.authParams`. Default: not there yet.
      * 
      */
     @Import(name="authParams")
     private @Nullable AuthParams authParams;
 
     /**
-     * @return What the provider&#39;s Tenant answers, in `status.authParams`.
+     * @return What the provider&#39;s Tenant answers, in `status.authParams`. Default: not there yet.
      * 
      */
     public Optional<AuthParams> authParams() {
@@ -35,14 +35,14 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The consumer&#39;s certificate request (PEM as base64).
+     * The consumer&#39;s certificate request (PEM as base64). Default: not known yet.
      * 
      */
     @Import(name="csr")
     private @Nullable String csr;
 
     /**
-     * @return The consumer&#39;s certificate request (PEM as base64).
+     * @return The consumer&#39;s certificate request (PEM as base64). Default: not known yet.
      * 
      */
     public Optional<String> csr() {
@@ -50,14 +50,14 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The provider&#39;s nonce, as its Secret holds it (base64).
+     * The provider&#39;s nonce, as its Secret holds it (base64). Default: not there yet.
      * 
      */
     @Import(name="nonce")
     private @Nullable String nonce;
 
     /**
-     * @return The provider&#39;s nonce, as its Secret holds it (base64).
+     * @return The provider&#39;s nonce, as its Secret holds it (base64). Default: not there yet.
      * 
      */
     public Optional<String> nonce() {
@@ -65,14 +65,14 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The consumer&#39;s public key (PEM as base64).
+     * The consumer&#39;s public key (PEM as base64). Default: not known yet.
      * 
      */
     @Import(name="publicKey")
     private @Nullable String publicKey;
 
     /**
-     * @return The consumer&#39;s public key (PEM as base64).
+     * @return The consumer&#39;s public key (PEM as base64). Default: not known yet.
      * 
      */
     public Optional<String> publicKey() {
@@ -80,14 +80,14 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The consumer&#39;s signature of the nonce (base64).
+     * The consumer&#39;s signature of the nonce (base64). Default: not there yet.
      * 
      */
     @Import(name="signature")
     private @Nullable String signature;
 
     /**
-     * @return The consumer&#39;s signature of the nonce (base64).
+     * @return The consumer&#39;s signature of the nonce (base64). Default: not there yet.
      * 
      */
     public Optional<String> signature() {
@@ -123,7 +123,7 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param authParams What the provider&#39;s Tenant answers, in `status.authParams`.
+         * @param authParams What the provider&#39;s Tenant answers, in `status.authParams`. Default: not there yet.
          * 
          * @return builder
          * 
@@ -134,7 +134,7 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param csr The consumer&#39;s certificate request (PEM as base64).
+         * @param csr The consumer&#39;s certificate request (PEM as base64). Default: not known yet.
          * 
          * @return builder
          * 
@@ -145,7 +145,7 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param nonce The provider&#39;s nonce, as its Secret holds it (base64).
+         * @param nonce The provider&#39;s nonce, as its Secret holds it (base64). Default: not there yet.
          * 
          * @return builder
          * 
@@ -156,7 +156,7 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param publicKey The consumer&#39;s public key (PEM as base64).
+         * @param publicKey The consumer&#39;s public key (PEM as base64). Default: not known yet.
          * 
          * @return builder
          * 
@@ -167,7 +167,7 @@ public final class Handshake extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param signature The consumer&#39;s signature of the nonce (base64).
+         * @param signature The consumer&#39;s signature of the nonce (base64). Default: not there yet.
          * 
          * @return builder
          * 

@@ -21,14 +21,14 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
     public static final HandshakeArgs Empty = new HandshakeArgs();
 
     /**
-     * What the provider&#39;s Tenant answers, in `status.authParams`.
+     * What the provider&#39;s Tenant answers, in `status.authParams`. Default: not there yet.
      * 
      */
     @Import(name="authParams")
     private @Nullable Output<AuthParamsArgs> authParams;
 
     /**
-     * @return What the provider&#39;s Tenant answers, in `status.authParams`.
+     * @return What the provider&#39;s Tenant answers, in `status.authParams`. Default: not there yet.
      * 
      */
     public Optional<Output<AuthParamsArgs>> authParams() {
@@ -36,14 +36,14 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The consumer&#39;s certificate request (PEM as base64).
+     * The consumer&#39;s certificate request (PEM as base64). Default: not known yet.
      * 
      */
     @Import(name="csr")
     private @Nullable Output<String> csr;
 
     /**
-     * @return The consumer&#39;s certificate request (PEM as base64).
+     * @return The consumer&#39;s certificate request (PEM as base64). Default: not known yet.
      * 
      */
     public Optional<Output<String>> csr() {
@@ -51,14 +51,14 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The provider&#39;s nonce, as its Secret holds it (base64).
+     * The provider&#39;s nonce, as its Secret holds it (base64). Default: not there yet.
      * 
      */
     @Import(name="nonce")
     private @Nullable Output<String> nonce;
 
     /**
-     * @return The provider&#39;s nonce, as its Secret holds it (base64).
+     * @return The provider&#39;s nonce, as its Secret holds it (base64). Default: not there yet.
      * 
      */
     public Optional<Output<String>> nonce() {
@@ -66,14 +66,14 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The consumer&#39;s public key (PEM as base64).
+     * The consumer&#39;s public key (PEM as base64). Default: not known yet.
      * 
      */
     @Import(name="publicKey")
     private @Nullable Output<String> publicKey;
 
     /**
-     * @return The consumer&#39;s public key (PEM as base64).
+     * @return The consumer&#39;s public key (PEM as base64). Default: not known yet.
      * 
      */
     public Optional<Output<String>> publicKey() {
@@ -81,14 +81,14 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The consumer&#39;s signature of the nonce (base64).
+     * The consumer&#39;s signature of the nonce (base64). Default: not there yet.
      * 
      */
     @Import(name="signature")
     private @Nullable Output<String> signature;
 
     /**
-     * @return The consumer&#39;s signature of the nonce (base64).
+     * @return The consumer&#39;s signature of the nonce (base64). Default: not there yet.
      * 
      */
     public Optional<Output<String>> signature() {
@@ -124,7 +124,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param authParams What the provider&#39;s Tenant answers, in `status.authParams`.
+         * @param authParams What the provider&#39;s Tenant answers, in `status.authParams`. Default: not there yet.
          * 
          * @return builder
          * 
@@ -135,7 +135,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param authParams What the provider&#39;s Tenant answers, in `status.authParams`.
+         * @param authParams What the provider&#39;s Tenant answers, in `status.authParams`. Default: not there yet.
          * 
          * @return builder
          * 
@@ -145,7 +145,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param csr The consumer&#39;s certificate request (PEM as base64).
+         * @param csr The consumer&#39;s certificate request (PEM as base64). Default: not known yet.
          * 
          * @return builder
          * 
@@ -156,7 +156,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param csr The consumer&#39;s certificate request (PEM as base64).
+         * @param csr The consumer&#39;s certificate request (PEM as base64). Default: not known yet.
          * 
          * @return builder
          * 
@@ -166,7 +166,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param nonce The provider&#39;s nonce, as its Secret holds it (base64).
+         * @param nonce The provider&#39;s nonce, as its Secret holds it (base64). Default: not there yet.
          * 
          * @return builder
          * 
@@ -177,7 +177,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param nonce The provider&#39;s nonce, as its Secret holds it (base64).
+         * @param nonce The provider&#39;s nonce, as its Secret holds it (base64). Default: not there yet.
          * 
          * @return builder
          * 
@@ -187,7 +187,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param publicKey The consumer&#39;s public key (PEM as base64).
+         * @param publicKey The consumer&#39;s public key (PEM as base64). Default: not known yet.
          * 
          * @return builder
          * 
@@ -198,7 +198,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param publicKey The consumer&#39;s public key (PEM as base64).
+         * @param publicKey The consumer&#39;s public key (PEM as base64). Default: not known yet.
          * 
          * @return builder
          * 
@@ -208,7 +208,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param signature The consumer&#39;s signature of the nonce (base64).
+         * @param signature The consumer&#39;s signature of the nonce (base64). Default: not there yet.
          * 
          * @return builder
          * 
@@ -219,7 +219,7 @@ public final class HandshakeArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param signature The consumer&#39;s signature of the nonce (base64).
+         * @param signature The consumer&#39;s signature of the nonce (base64). Default: not there yet.
          * 
          * @return builder
          * 

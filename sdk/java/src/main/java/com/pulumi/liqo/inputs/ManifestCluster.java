@@ -24,14 +24,14 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
     public static final ManifestCluster Empty = new ManifestCluster();
 
     /**
-     * Render an installation of the agent, too.
+     * Render an installation of the agent, too. Default: none.
      * 
      */
     @Import(name="agent")
     private @Nullable AgentManifests agent;
 
     /**
-     * @return Render an installation of the agent, too.
+     * @return Render an installation of the agent, too. Default: none.
      * 
      */
     public Optional<AgentManifests> agent() {
@@ -69,14 +69,14 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The cluster&#39;s ID.
+     * The cluster&#39;s ID. Default: as the cluster tells.
      * 
      */
     @Import(name="clusterId")
     private @Nullable String clusterId;
 
     /**
-     * @return The cluster&#39;s ID.
+     * @return The cluster&#39;s ID. Default: as the cluster tells.
      * 
      */
     public Optional<String> clusterId() {
@@ -99,14 +99,14 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The WireGuard keys of a cluster&#39;s gateway.
+     * The WireGuard keys of the cluster&#39;s gateway. Default: the agent makes them.
      * 
      */
     @Import(name="keys")
     private @Nullable GatewayKeys keys;
 
     /**
-     * @return The WireGuard keys of a cluster&#39;s gateway.
+     * @return The WireGuard keys of the cluster&#39;s gateway. Default: the agent makes them.
      * 
      */
     public Optional<GatewayKeys> keys() {
@@ -114,14 +114,14 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Names of objects. Labels decide what an object is for, names are free.
+     * Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
      * 
      */
     @Import(name="names")
     private @Nullable ManifestNames names;
 
     /**
-     * @return Names of objects. Labels decide what an object is for, names are free.
+     * @return Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
      * 
      */
     public Optional<ManifestNames> names() {
@@ -191,7 +191,7 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param agent Render an installation of the agent, too.
+         * @param agent Render an installation of the agent, too. Default: none.
          * 
          * @return builder
          * 
@@ -224,7 +224,7 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param clusterId The cluster&#39;s ID.
+         * @param clusterId The cluster&#39;s ID. Default: as the cluster tells.
          * 
          * @return builder
          * 
@@ -246,7 +246,7 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param keys The WireGuard keys of a cluster&#39;s gateway.
+         * @param keys The WireGuard keys of the cluster&#39;s gateway. Default: the agent makes them.
          * 
          * @return builder
          * 
@@ -257,7 +257,7 @@ public final class ManifestCluster extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param names Names of objects. Labels decide what an object is for, names are free.
+         * @param names Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
          * 
          * @return builder
          * 

@@ -25,14 +25,14 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
     public static final ManifestClusterArgs Empty = new ManifestClusterArgs();
 
     /**
-     * Render an installation of the agent, too.
+     * Render an installation of the agent, too. Default: none.
      * 
      */
     @Import(name="agent")
     private @Nullable Output<AgentManifestsArgs> agent;
 
     /**
-     * @return Render an installation of the agent, too.
+     * @return Render an installation of the agent, too. Default: none.
      * 
      */
     public Optional<Output<AgentManifestsArgs>> agent() {
@@ -70,14 +70,14 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
     }
 
     /**
-     * The cluster&#39;s ID.
+     * The cluster&#39;s ID. Default: as the cluster tells.
      * 
      */
     @Import(name="clusterId")
     private @Nullable Output<String> clusterId;
 
     /**
-     * @return The cluster&#39;s ID.
+     * @return The cluster&#39;s ID. Default: as the cluster tells.
      * 
      */
     public Optional<Output<String>> clusterId() {
@@ -100,14 +100,14 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
     }
 
     /**
-     * The WireGuard keys of a cluster&#39;s gateway.
+     * The WireGuard keys of the cluster&#39;s gateway. Default: the agent makes them.
      * 
      */
     @Import(name="keys")
     private @Nullable Output<GatewayKeysArgs> keys;
 
     /**
-     * @return The WireGuard keys of a cluster&#39;s gateway.
+     * @return The WireGuard keys of the cluster&#39;s gateway. Default: the agent makes them.
      * 
      */
     public Optional<Output<GatewayKeysArgs>> keys() {
@@ -115,14 +115,14 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
     }
 
     /**
-     * Names of objects. Labels decide what an object is for, names are free.
+     * Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
      * 
      */
     @Import(name="names")
     private @Nullable Output<ManifestNamesArgs> names;
 
     /**
-     * @return Names of objects. Labels decide what an object is for, names are free.
+     * @return Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
      * 
      */
     public Optional<Output<ManifestNamesArgs>> names() {
@@ -192,7 +192,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param agent Render an installation of the agent, too.
+         * @param agent Render an installation of the agent, too. Default: none.
          * 
          * @return builder
          * 
@@ -203,7 +203,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param agent Render an installation of the agent, too.
+         * @param agent Render an installation of the agent, too. Default: none.
          * 
          * @return builder
          * 
@@ -255,7 +255,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param clusterId The cluster&#39;s ID.
+         * @param clusterId The cluster&#39;s ID. Default: as the cluster tells.
          * 
          * @return builder
          * 
@@ -266,7 +266,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param clusterId The cluster&#39;s ID.
+         * @param clusterId The cluster&#39;s ID. Default: as the cluster tells.
          * 
          * @return builder
          * 
@@ -297,7 +297,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param keys The WireGuard keys of a cluster&#39;s gateway.
+         * @param keys The WireGuard keys of the cluster&#39;s gateway. Default: the agent makes them.
          * 
          * @return builder
          * 
@@ -308,7 +308,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param keys The WireGuard keys of a cluster&#39;s gateway.
+         * @param keys The WireGuard keys of the cluster&#39;s gateway. Default: the agent makes them.
          * 
          * @return builder
          * 
@@ -318,7 +318,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param names Names of objects. Labels decide what an object is for, names are free.
+         * @param names Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
          * 
          * @return builder
          * 
@@ -329,7 +329,7 @@ public final class ManifestClusterArgs extends com.pulumi.resources.ResourceArgs
         }
 
         /**
-         * @param names Names of objects. Labels decide what an object is for, names are free.
+         * @param names Names of objects. Labels decide what an object is for, names are free. Default: as Liqo calls them.
          * 
          * @return builder
          * 

@@ -192,14 +192,14 @@ public final class NamespaceOffloadingManifest extends com.pulumi.resources.Invo
     }
 
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     @Import(name="remoteNamespaceName")
     private @Nullable String remoteNamespaceName;
 
     /**
-     * @return The name on the providers, for SelectedName.
+     * @return The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     public Optional<String> remoteNamespaceName() {
@@ -363,7 +363,7 @@ public final class NamespaceOffloadingManifest extends com.pulumi.resources.Invo
         }
 
         /**
-         * @param remoteNamespaceName The name on the providers, for SelectedName.
+         * @param remoteNamespaceName The name on the providers, which SelectedName needs. Default: none.
          * 
          * @return builder
          * 

@@ -193,14 +193,14 @@ public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.
     }
 
     /**
-     * The name on the providers, for SelectedName.
+     * The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     @Import(name="remoteNamespaceName")
     private @Nullable Output<String> remoteNamespaceName;
 
     /**
-     * @return The name on the providers, for SelectedName.
+     * @return The name on the providers, which SelectedName needs. Default: none.
      * 
      */
     public Optional<Output<String>> remoteNamespaceName() {
@@ -474,7 +474,7 @@ public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.
         }
 
         /**
-         * @param remoteNamespaceName The name on the providers, for SelectedName.
+         * @param remoteNamespaceName The name on the providers, which SelectedName needs. Default: none.
          * 
          * @return builder
          * 
@@ -485,7 +485,7 @@ public final class NamespaceOffloadingManifestArgs extends com.pulumi.resources.
         }
 
         /**
-         * @param remoteNamespaceName The name on the providers, for SelectedName.
+         * @param remoteNamespaceName The name on the providers, which SelectedName needs. Default: none.
          * 
          * @return builder
          * 

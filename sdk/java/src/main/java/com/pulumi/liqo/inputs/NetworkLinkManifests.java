@@ -38,14 +38,14 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
     }
 
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells. Default: as it tells.
      * 
      */
     @Import(name="endpoint")
     private @Nullable ExpectedEndpoint endpoint;
 
     /**
-     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
+     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells. Default: as it tells.
      * 
      */
     public Optional<ExpectedEndpoint> endpoint() {
@@ -53,14 +53,14 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
     }
 
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     @Import(name="gatewayClient")
     private @Nullable GatewayClient gatewayClient;
 
     /**
-     * @return The client end of the tunnel.
+     * @return The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     public Optional<GatewayClient> gatewayClient() {
@@ -68,14 +68,14 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
     }
 
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     @Import(name="gatewayServer")
     private @Nullable GatewayServer gatewayServer;
 
     /**
-     * @return The server end of the tunnel.
+     * @return The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     public Optional<GatewayServer> gatewayServer() {
@@ -185,7 +185,7 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
         }
 
         /**
-         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
+         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells. Default: as it tells.
          * 
          * @return builder
          * 
@@ -196,7 +196,7 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
         }
 
         /**
-         * @param gatewayClient The client end of the tunnel.
+         * @param gatewayClient The client end of the tunnel. Default: it looks for the server where that is.
          * 
          * @return builder
          * 
@@ -207,7 +207,7 @@ public final class NetworkLinkManifests extends com.pulumi.resources.InvokeArgs 
         }
 
         /**
-         * @param gatewayServer The server end of the tunnel.
+         * @param gatewayServer The server end of the tunnel. Default: a Service of type LoadBalancer.
          * 
          * @return builder
          * 

@@ -39,14 +39,14 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
     }
 
     /**
-     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
+     * Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells. Default: as it tells.
      * 
      */
     @Import(name="endpoint")
     private @Nullable Output<ExpectedEndpointArgs> endpoint;
 
     /**
-     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
+     * @return Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells. Default: as it tells.
      * 
      */
     public Optional<Output<ExpectedEndpointArgs>> endpoint() {
@@ -54,14 +54,14 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
     }
 
     /**
-     * The client end of the tunnel.
+     * The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     @Import(name="gatewayClient")
     private @Nullable Output<GatewayClientArgs> gatewayClient;
 
     /**
-     * @return The client end of the tunnel.
+     * @return The client end of the tunnel. Default: it looks for the server where that is.
      * 
      */
     public Optional<Output<GatewayClientArgs>> gatewayClient() {
@@ -69,14 +69,14 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
     }
 
     /**
-     * The server end of the tunnel.
+     * The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     @Import(name="gatewayServer")
     private @Nullable Output<GatewayServerArgs> gatewayServer;
 
     /**
-     * @return The server end of the tunnel.
+     * @return The server end of the tunnel. Default: a Service of type LoadBalancer.
      * 
      */
     public Optional<Output<GatewayServerArgs>> gatewayServer() {
@@ -196,7 +196,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
+         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells. Default: as it tells.
          * 
          * @return builder
          * 
@@ -207,7 +207,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells.
+         * @param endpoint Where the gateway server will be reached. Needed for the GatewayClient, unless `gatewayClient.address` or `.addresses` is given or the server&#39;s cluster tells. Default: as it tells.
          * 
          * @return builder
          * 
@@ -217,7 +217,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param gatewayClient The client end of the tunnel.
+         * @param gatewayClient The client end of the tunnel. Default: it looks for the server where that is.
          * 
          * @return builder
          * 
@@ -228,7 +228,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param gatewayClient The client end of the tunnel.
+         * @param gatewayClient The client end of the tunnel. Default: it looks for the server where that is.
          * 
          * @return builder
          * 
@@ -238,7 +238,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param gatewayServer The server end of the tunnel.
+         * @param gatewayServer The server end of the tunnel. Default: a Service of type LoadBalancer.
          * 
          * @return builder
          * 
@@ -249,7 +249,7 @@ public final class NetworkLinkManifestsArgs extends com.pulumi.resources.Resourc
         }
 
         /**
-         * @param gatewayServer The server end of the tunnel.
+         * @param gatewayServer The server end of the tunnel. Default: a Service of type LoadBalancer.
          * 
          * @return builder
          * 

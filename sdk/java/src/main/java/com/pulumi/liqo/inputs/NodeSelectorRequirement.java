@@ -52,14 +52,14 @@ public final class NodeSelectorRequirement extends com.pulumi.resources.InvokeAr
     }
 
     /**
-     * What it is compared with.
+     * What it is compared with. Default: nothing, for Exists and DoesNotExist.
      * 
      */
     @Import(name="values")
     private @Nullable List<String> values;
 
     /**
-     * @return What it is compared with.
+     * @return What it is compared with. Default: nothing, for Exists and DoesNotExist.
      * 
      */
     public Optional<List<String>> values() {
@@ -115,7 +115,7 @@ public final class NodeSelectorRequirement extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param values What it is compared with.
+         * @param values What it is compared with. Default: nothing, for Exists and DoesNotExist.
          * 
          * @return builder
          * 
@@ -126,7 +126,7 @@ public final class NodeSelectorRequirement extends com.pulumi.resources.InvokeAr
         }
 
         /**
-         * @param values What it is compared with.
+         * @param values What it is compared with. Default: nothing, for Exists and DoesNotExist.
          * 
          * @return builder
          * 

@@ -53,14 +53,14 @@ public final class NodeSelectorRequirementArgs extends com.pulumi.resources.Reso
     }
 
     /**
-     * What it is compared with.
+     * What it is compared with. Default: nothing, for Exists and DoesNotExist.
      * 
      */
     @Import(name="values")
     private @Nullable Output<List<String>> values;
 
     /**
-     * @return What it is compared with.
+     * @return What it is compared with. Default: nothing, for Exists and DoesNotExist.
      * 
      */
     public Optional<Output<List<String>>> values() {
@@ -136,7 +136,7 @@ public final class NodeSelectorRequirementArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param values What it is compared with.
+         * @param values What it is compared with. Default: nothing, for Exists and DoesNotExist.
          * 
          * @return builder
          * 
@@ -147,7 +147,7 @@ public final class NodeSelectorRequirementArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param values What it is compared with.
+         * @param values What it is compared with. Default: nothing, for Exists and DoesNotExist.
          * 
          * @return builder
          * 
@@ -157,7 +157,7 @@ public final class NodeSelectorRequirementArgs extends com.pulumi.resources.Reso
         }
 
         /**
-         * @param values What it is compared with.
+         * @param values What it is compared with. Default: nothing, for Exists and DoesNotExist.
          * 
          * @return builder
          * 

@@ -20,14 +20,14 @@ public final class NodeSelectorTerm extends com.pulumi.resources.InvokeArgs {
     public static final NodeSelectorTerm Empty = new NodeSelectorTerm();
 
     /**
-     * About the node&#39;s labels; all must hold.
+     * About the node&#39;s labels; all must hold. Default: none.
      * 
      */
     @Import(name="matchExpressions")
     private @Nullable List<NodeSelectorRequirement> matchExpressions;
 
     /**
-     * @return About the node&#39;s labels; all must hold.
+     * @return About the node&#39;s labels; all must hold. Default: none.
      * 
      */
     public Optional<List<NodeSelectorRequirement>> matchExpressions() {
@@ -35,14 +35,14 @@ public final class NodeSelectorTerm extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * About the node&#39;s fields; all must hold.
+     * About the node&#39;s fields; all must hold. Default: none.
      * 
      */
     @Import(name="matchFields")
     private @Nullable List<NodeSelectorRequirement> matchFields;
 
     /**
-     * @return About the node&#39;s fields; all must hold.
+     * @return About the node&#39;s fields; all must hold. Default: none.
      * 
      */
     public Optional<List<NodeSelectorRequirement>> matchFields() {
@@ -75,7 +75,7 @@ public final class NodeSelectorTerm extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param matchExpressions About the node&#39;s labels; all must hold.
+         * @param matchExpressions About the node&#39;s labels; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -86,7 +86,7 @@ public final class NodeSelectorTerm extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param matchExpressions About the node&#39;s labels; all must hold.
+         * @param matchExpressions About the node&#39;s labels; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -96,7 +96,7 @@ public final class NodeSelectorTerm extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param matchFields About the node&#39;s fields; all must hold.
+         * @param matchFields About the node&#39;s fields; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -107,7 +107,7 @@ public final class NodeSelectorTerm extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param matchFields About the node&#39;s fields; all must hold.
+         * @param matchFields About the node&#39;s fields; all must hold. Default: none.
          * 
          * @return builder
          * 

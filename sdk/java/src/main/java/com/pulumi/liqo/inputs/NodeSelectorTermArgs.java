@@ -21,14 +21,14 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
     public static final NodeSelectorTermArgs Empty = new NodeSelectorTermArgs();
 
     /**
-     * About the node&#39;s labels; all must hold.
+     * About the node&#39;s labels; all must hold. Default: none.
      * 
      */
     @Import(name="matchExpressions")
     private @Nullable Output<List<NodeSelectorRequirementArgs>> matchExpressions;
 
     /**
-     * @return About the node&#39;s labels; all must hold.
+     * @return About the node&#39;s labels; all must hold. Default: none.
      * 
      */
     public Optional<Output<List<NodeSelectorRequirementArgs>>> matchExpressions() {
@@ -36,14 +36,14 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
     }
 
     /**
-     * About the node&#39;s fields; all must hold.
+     * About the node&#39;s fields; all must hold. Default: none.
      * 
      */
     @Import(name="matchFields")
     private @Nullable Output<List<NodeSelectorRequirementArgs>> matchFields;
 
     /**
-     * @return About the node&#39;s fields; all must hold.
+     * @return About the node&#39;s fields; all must hold. Default: none.
      * 
      */
     public Optional<Output<List<NodeSelectorRequirementArgs>>> matchFields() {
@@ -76,7 +76,7 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param matchExpressions About the node&#39;s labels; all must hold.
+         * @param matchExpressions About the node&#39;s labels; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -87,7 +87,7 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param matchExpressions About the node&#39;s labels; all must hold.
+         * @param matchExpressions About the node&#39;s labels; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -97,7 +97,7 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param matchExpressions About the node&#39;s labels; all must hold.
+         * @param matchExpressions About the node&#39;s labels; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -107,7 +107,7 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param matchFields About the node&#39;s fields; all must hold.
+         * @param matchFields About the node&#39;s fields; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -118,7 +118,7 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param matchFields About the node&#39;s fields; all must hold.
+         * @param matchFields About the node&#39;s fields; all must hold. Default: none.
          * 
          * @return builder
          * 
@@ -128,7 +128,7 @@ public final class NodeSelectorTermArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param matchFields About the node&#39;s fields; all must hold.
+         * @param matchFields About the node&#39;s fields; all must hold. Default: none.
          * 
          * @return builder
          * 

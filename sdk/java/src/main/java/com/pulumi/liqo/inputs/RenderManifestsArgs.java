@@ -22,14 +22,14 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
     public static final RenderManifestsArgs Empty = new RenderManifestsArgs();
 
     /**
-     * The consumer&#39;s access, as of Authentication.
+     * The consumer&#39;s access, as of Authentication. Default: none.
      * 
      */
     @Import(name="authentication")
     private @Nullable Output<AuthenticationManifestsArgs> authentication;
 
     /**
-     * @return The consumer&#39;s access, as of Authentication.
+     * @return The consumer&#39;s access, as of Authentication. Default: none.
      * 
      */
     public Optional<Output<AuthenticationManifestsArgs>> authentication() {
@@ -37,14 +37,14 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: nothing is rendered for it.
      * 
      */
     @Import(name="consumer")
     private @Nullable Output<ManifestClusterArgs> consumer;
 
     /**
-     * @return The cluster that offloads pods.
+     * @return The cluster that offloads pods. Default: nothing is rendered for it.
      * 
      */
     public Optional<Output<ManifestClusterArgs>> consumer() {
@@ -67,14 +67,14 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The network between them, as of NetworkLink.
+     * The network between them, as of NetworkLink. Default: none.
      * 
      */
     @Import(name="networkLink")
     private @Nullable Output<NetworkLinkManifestsArgs> networkLink;
 
     /**
-     * @return The network between them, as of NetworkLink.
+     * @return The network between them, as of NetworkLink. Default: none.
      * 
      */
     public Optional<Output<NetworkLinkManifestsArgs>> networkLink() {
@@ -82,14 +82,14 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: nothing is rendered for it.
      * 
      */
     @Import(name="provider")
     private @Nullable Output<ManifestClusterArgs> provider;
 
     /**
-     * @return The cluster that runs them.
+     * @return The cluster that runs them. Default: nothing is rendered for it.
      * 
      */
     public Optional<Output<ManifestClusterArgs>> provider() {
@@ -157,7 +157,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param authentication The consumer&#39;s access, as of Authentication.
+         * @param authentication The consumer&#39;s access, as of Authentication. Default: none.
          * 
          * @return builder
          * 
@@ -168,7 +168,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param authentication The consumer&#39;s access, as of Authentication.
+         * @param authentication The consumer&#39;s access, as of Authentication. Default: none.
          * 
          * @return builder
          * 
@@ -178,7 +178,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param consumer The cluster that offloads pods.
+         * @param consumer The cluster that offloads pods. Default: nothing is rendered for it.
          * 
          * @return builder
          * 
@@ -189,7 +189,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param consumer The cluster that offloads pods.
+         * @param consumer The cluster that offloads pods. Default: nothing is rendered for it.
          * 
          * @return builder
          * 
@@ -230,7 +230,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param networkLink The network between them, as of NetworkLink.
+         * @param networkLink The network between them, as of NetworkLink. Default: none.
          * 
          * @return builder
          * 
@@ -241,7 +241,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param networkLink The network between them, as of NetworkLink.
+         * @param networkLink The network between them, as of NetworkLink. Default: none.
          * 
          * @return builder
          * 
@@ -251,7 +251,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param provider The cluster that runs them.
+         * @param provider The cluster that runs them. Default: nothing is rendered for it.
          * 
          * @return builder
          * 
@@ -262,7 +262,7 @@ public final class RenderManifestsArgs extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param provider The cluster that runs them.
+         * @param provider The cluster that runs them. Default: nothing is rendered for it.
          * 
          * @return builder
          * 

@@ -21,14 +21,14 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
     public static final RenderManifestsPlainArgs Empty = new RenderManifestsPlainArgs();
 
     /**
-     * The consumer&#39;s access, as of Authentication.
+     * The consumer&#39;s access, as of Authentication. Default: none.
      * 
      */
     @Import(name="authentication")
     private @Nullable AuthenticationManifests authentication;
 
     /**
-     * @return The consumer&#39;s access, as of Authentication.
+     * @return The consumer&#39;s access, as of Authentication. Default: none.
      * 
      */
     public Optional<AuthenticationManifests> authentication() {
@@ -36,14 +36,14 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
     }
 
     /**
-     * The cluster that offloads pods.
+     * The cluster that offloads pods. Default: nothing is rendered for it.
      * 
      */
     @Import(name="consumer")
     private @Nullable ManifestCluster consumer;
 
     /**
-     * @return The cluster that offloads pods.
+     * @return The cluster that offloads pods. Default: nothing is rendered for it.
      * 
      */
     public Optional<ManifestCluster> consumer() {
@@ -66,14 +66,14 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
     }
 
     /**
-     * The network between them, as of NetworkLink.
+     * The network between them, as of NetworkLink. Default: none.
      * 
      */
     @Import(name="networkLink")
     private @Nullable NetworkLinkManifests networkLink;
 
     /**
-     * @return The network between them, as of NetworkLink.
+     * @return The network between them, as of NetworkLink. Default: none.
      * 
      */
     public Optional<NetworkLinkManifests> networkLink() {
@@ -81,14 +81,14 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
     }
 
     /**
-     * The cluster that runs them.
+     * The cluster that runs them. Default: nothing is rendered for it.
      * 
      */
     @Import(name="provider")
     private @Nullable ManifestCluster provider;
 
     /**
-     * @return The cluster that runs them.
+     * @return The cluster that runs them. Default: nothing is rendered for it.
      * 
      */
     public Optional<ManifestCluster> provider() {
@@ -156,7 +156,7 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
         }
 
         /**
-         * @param authentication The consumer&#39;s access, as of Authentication.
+         * @param authentication The consumer&#39;s access, as of Authentication. Default: none.
          * 
          * @return builder
          * 
@@ -167,7 +167,7 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
         }
 
         /**
-         * @param consumer The cluster that offloads pods.
+         * @param consumer The cluster that offloads pods. Default: nothing is rendered for it.
          * 
          * @return builder
          * 
@@ -199,7 +199,7 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
         }
 
         /**
-         * @param networkLink The network between them, as of NetworkLink.
+         * @param networkLink The network between them, as of NetworkLink. Default: none.
          * 
          * @return builder
          * 
@@ -210,7 +210,7 @@ public final class RenderManifestsPlainArgs extends com.pulumi.resources.InvokeA
         }
 
         /**
-         * @param provider The cluster that runs them.
+         * @param provider The cluster that runs them. Default: nothing is rendered for it.
          * 
          * @return builder
          * 

@@ -34,14 +34,14 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
     }
 
     /**
-     * How much CPU to ask for, as a Kubernetes quantity.
+     * How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
      * 
      */
     @Import(name="cpu")
     private @Nullable Output<String> cpu;
 
     /**
-     * @return How much CPU to ask for, as a Kubernetes quantity.
+     * @return How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
      * 
      */
     public Optional<Output<String>> cpu() {
@@ -109,14 +109,14 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
     }
 
     /**
-     * How much memory to ask for, as a Kubernetes quantity.
+     * How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
      * 
      */
     @Import(name="memory")
     private @Nullable Output<String> memory;
 
     /**
-     * @return How much memory to ask for, as a Kubernetes quantity.
+     * @return How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
      * 
      */
     public Optional<Output<String>> memory() {
@@ -124,14 +124,14 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
     }
 
     /**
-     * How much room for pods to ask for, as a Kubernetes quantity.
+     * How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
      * 
      */
     @Import(name="pods")
     private @Nullable Output<String> pods;
 
     /**
-     * @return How much room for pods to ask for, as a Kubernetes quantity.
+     * @return How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
      * 
      */
     public Optional<Output<String>> pods() {
@@ -239,7 +239,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param cpu How much CPU to ask for, as a Kubernetes quantity.
+         * @param cpu How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
          * 
          * @return builder
          * 
@@ -250,7 +250,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param cpu How much CPU to ask for, as a Kubernetes quantity.
+         * @param cpu How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
          * 
          * @return builder
          * 
@@ -344,7 +344,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param memory How much memory to ask for, as a Kubernetes quantity.
+         * @param memory How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
          * 
          * @return builder
          * 
@@ -355,7 +355,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param memory How much memory to ask for, as a Kubernetes quantity.
+         * @param memory How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
          * 
          * @return builder
          * 
@@ -365,7 +365,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param pods How much room for pods to ask for, as a Kubernetes quantity.
+         * @param pods How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
          * 
          * @return builder
          * 
@@ -376,7 +376,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param pods How much room for pods to ask for, as a Kubernetes quantity.
+         * @param pods How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
          * 
          * @return builder
          * 

@@ -29,14 +29,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     public static final VirtualNodeManifest Empty = new VirtualNodeManifest();
 
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      * 
      */
     @Import(name="annotations")
     private @Nullable Map<String,String> annotations;
 
     /**
-     * @return Annotations of the node.
+     * @return Annotations of the node. Default: none.
      * 
      */
     public Optional<Map<String,String>> annotations() {
@@ -104,14 +104,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The provider&#39;s ingress classes to offer; the first is the default.
+     * The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="ingressClasses")
     private @Nullable List<String> ingressClasses;
 
     /**
-     * @return The provider&#39;s ingress classes to offer; the first is the default.
+     * @return The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<List<String>> ingressClasses() {
@@ -119,14 +119,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     @Import(name="kubeconfigSecretName")
     private @Nullable String kubeconfigSecretName;
 
     /**
-     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     public Optional<String> kubeconfigSecretName() {
@@ -134,14 +134,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     @Import(name="labels")
     private @Nullable Map<String,String> labels;
 
     /**
-     * @return Labels of the node, beside those that every virtual node has.
+     * @return Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     public Optional<Map<String,String>> labels() {
@@ -164,14 +164,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The provider&#39;s load balancer classes to offer; the first is the default.
+     * The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="loadBalancerClasses")
     private @Nullable List<String> loadBalancerClasses;
 
     /**
-     * @return The provider&#39;s load balancer classes to offer; the first is the default.
+     * @return The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<List<String>> loadBalancerClasses() {
@@ -254,14 +254,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     @Import(name="resourceSliceName")
     private @Nullable String resourceSliceName;
 
     /**
-     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     public Optional<String> resourceSliceName() {
@@ -299,14 +299,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The provider&#39;s storage classes to offer; the first is the default.
+     * The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="storageClasses")
     private @Nullable List<String> storageClasses;
 
     /**
-     * @return The provider&#39;s storage classes to offer; the first is the default.
+     * @return The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<List<String>> storageClasses() {
@@ -314,14 +314,14 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     @Import(name="taints")
     private @Nullable List<Taint> taints;
 
     /**
-     * @return Taints of the node, beside that of every virtual node.
+     * @return Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     public Optional<List<Taint>> taints() {
@@ -436,7 +436,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param annotations Annotations of the node.
+         * @param annotations Annotations of the node. Default: none.
          * 
          * @return builder
          * 
@@ -511,7 +511,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -522,7 +522,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -532,7 +532,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -543,7 +543,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param labels Labels of the node, beside those that every virtual node has.
+         * @param labels Labels of the node, beside those that every virtual node has. Default: none.
          * 
          * @return builder
          * 
@@ -575,7 +575,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -586,7 +586,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -651,7 +651,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -684,7 +684,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -695,7 +695,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -705,7 +705,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 
@@ -716,7 +716,7 @@ public final class VirtualNodeManifest extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 

@@ -30,14 +30,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     public static final VirtualNodeManifestArgs Empty = new VirtualNodeManifestArgs();
 
     /**
-     * Annotations of the node.
+     * Annotations of the node. Default: none.
      * 
      */
     @Import(name="annotations")
     private @Nullable Output<Map<String,String>> annotations;
 
     /**
-     * @return Annotations of the node.
+     * @return Annotations of the node. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> annotations() {
@@ -105,14 +105,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * The provider&#39;s ingress classes to offer; the first is the default.
+     * The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="ingressClasses")
     private @Nullable Output<List<String>> ingressClasses;
 
     /**
-     * @return The provider&#39;s ingress classes to offer; the first is the default.
+     * @return The provider&#39;s ingress classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<Output<List<String>>> ingressClasses() {
@@ -120,14 +120,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     @Import(name="kubeconfigSecretName")
     private @Nullable Output<String> kubeconfigSecretName;
 
     /**
-     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+     * @return A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
      * 
      */
     public Optional<Output<String>> kubeconfigSecretName() {
@@ -135,14 +135,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * Labels of the node, beside those that every virtual node has.
+     * Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     @Import(name="labels")
     private @Nullable Output<Map<String,String>> labels;
 
     /**
-     * @return Labels of the node, beside those that every virtual node has.
+     * @return Labels of the node, beside those that every virtual node has. Default: none.
      * 
      */
     public Optional<Output<Map<String,String>>> labels() {
@@ -165,14 +165,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * The provider&#39;s load balancer classes to offer; the first is the default.
+     * The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="loadBalancerClasses")
     private @Nullable Output<List<String>> loadBalancerClasses;
 
     /**
-     * @return The provider&#39;s load balancer classes to offer; the first is the default.
+     * @return The provider&#39;s load balancer classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<Output<List<String>>> loadBalancerClasses() {
@@ -255,14 +255,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     @Import(name="resourceSliceName")
     private @Nullable Output<String> resourceSliceName;
 
     /**
-     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+     * @return The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
      * 
      */
     public Optional<Output<String>> resourceSliceName() {
@@ -300,14 +300,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * The provider&#39;s storage classes to offer; the first is the default.
+     * The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     @Import(name="storageClasses")
     private @Nullable Output<List<String>> storageClasses;
 
     /**
-     * @return The provider&#39;s storage classes to offer; the first is the default.
+     * @return The provider&#39;s storage classes to offer, the default one first. Default: none.
      * 
      */
     public Optional<Output<List<String>>> storageClasses() {
@@ -315,14 +315,14 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
     }
 
     /**
-     * Taints of the node, beside that of every virtual node.
+     * Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     @Import(name="taints")
     private @Nullable Output<List<TaintArgs>> taints;
 
     /**
-     * @return Taints of the node, beside that of every virtual node.
+     * @return Taints of the node, beside that of every virtual node. Default: none.
      * 
      */
     public Optional<Output<List<TaintArgs>>> taints() {
@@ -437,7 +437,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param annotations Annotations of the node.
+         * @param annotations Annotations of the node. Default: none.
          * 
          * @return builder
          * 
@@ -448,7 +448,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param annotations Annotations of the node.
+         * @param annotations Annotations of the node. Default: none.
          * 
          * @return builder
          * 
@@ -562,7 +562,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -573,7 +573,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -583,7 +583,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param ingressClasses The provider&#39;s ingress classes to offer; the first is the default.
+         * @param ingressClasses The provider&#39;s ingress classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -593,7 +593,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -604,7 +604,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName.
+         * @param kubeconfigSecretName A Secret in the tenant namespace with the kubeconfig that the node uses. Either this or resourceSliceName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -614,7 +614,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param labels Labels of the node, beside those that every virtual node has.
+         * @param labels Labels of the node, beside those that every virtual node has. Default: none.
          * 
          * @return builder
          * 
@@ -625,7 +625,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param labels Labels of the node, beside those that every virtual node has.
+         * @param labels Labels of the node, beside those that every virtual node has. Default: none.
          * 
          * @return builder
          * 
@@ -666,7 +666,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -677,7 +677,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -687,7 +687,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer; the first is the default.
+         * @param loadBalancerClasses The provider&#39;s load balancer classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -802,7 +802,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -813,7 +813,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName.
+         * @param resourceSliceName The accepted ResourceSlice whose identity the node uses. Either this or kubeconfigSecretName must be given. Default: none.
          * 
          * @return builder
          * 
@@ -865,7 +865,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -876,7 +876,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -886,7 +886,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param storageClasses The provider&#39;s storage classes to offer; the first is the default.
+         * @param storageClasses The provider&#39;s storage classes to offer, the default one first. Default: none.
          * 
          * @return builder
          * 
@@ -896,7 +896,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 
@@ -907,7 +907,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 
@@ -917,7 +917,7 @@ public final class VirtualNodeManifestArgs extends com.pulumi.resources.Resource
         }
 
         /**
-         * @param taints Taints of the node, beside that of every virtual node.
+         * @param taints Taints of the node, beside that of every virtual node. Default: none.
          * 
          * @return builder
          * 

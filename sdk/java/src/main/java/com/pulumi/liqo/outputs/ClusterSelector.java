@@ -12,14 +12,14 @@ import javax.annotation.Nullable;
 @CustomType
 public final class ClusterSelector {
     /**
-     * @return Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * @return Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      * 
      */
     private @Nullable List<NodeSelectorTerm> nodeSelectorTerms;
 
     private ClusterSelector() {}
     /**
-     * @return Terms over the labels of virtual nodes, of which one must hold. None: all clusters.
+     * @return Terms over the labels of virtual nodes, of which one must hold; without any, all clusters. Default: none.
      * 
      */
     public List<NodeSelectorTerm> nodeSelectorTerms() {

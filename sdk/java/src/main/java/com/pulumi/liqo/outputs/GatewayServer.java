@@ -41,12 +41,12 @@ public final class GatewayServer {
      */
     private @Nullable SecretReference secretRef;
     /**
-     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
      * 
      */
     private @Nullable Map<String,String> serviceAnnotations;
     /**
-     * @return Labels for the Service.
+     * @return Labels for the Service, beside those of the template. Default: none.
      * 
      */
     private @Nullable Map<String,String> serviceLabels;
@@ -113,14 +113,14 @@ public final class GatewayServer {
         return Optional.ofNullable(this.secretRef);
     }
     /**
-     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by.
+     * @return Annotations for the Service, such as those that a cloud&#39;s load balancer is set up by. Default: none.
      * 
      */
     public Map<String,String> serviceAnnotations() {
         return this.serviceAnnotations == null ? Map.of() : this.serviceAnnotations;
     }
     /**
-     * @return Labels for the Service.
+     * @return Labels for the Service, beside those of the template. Default: none.
      * 
      */
     public Map<String,String> serviceLabels() {

@@ -24,7 +24,7 @@ public final class NodeSelectorRequirement {
      */
     private NodeSelectorOperator operator;
     /**
-     * @return What it is compared with.
+     * @return What it is compared with. Default: nothing, for Exists and DoesNotExist.
      * 
      */
     private @Nullable List<String> values;
@@ -45,7 +45,7 @@ public final class NodeSelectorRequirement {
         return this.operator;
     }
     /**
-     * @return What it is compared with.
+     * @return What it is compared with. Default: nothing, for Exists and DoesNotExist.
      * 
      */
     public List<String> values() {

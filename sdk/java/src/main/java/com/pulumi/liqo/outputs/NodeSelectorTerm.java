@@ -12,26 +12,26 @@ import javax.annotation.Nullable;
 @CustomType
 public final class NodeSelectorTerm {
     /**
-     * @return About the node&#39;s labels; all must hold.
+     * @return About the node&#39;s labels; all must hold. Default: none.
      * 
      */
     private @Nullable List<NodeSelectorRequirement> matchExpressions;
     /**
-     * @return About the node&#39;s fields; all must hold.
+     * @return About the node&#39;s fields; all must hold. Default: none.
      * 
      */
     private @Nullable List<NodeSelectorRequirement> matchFields;
 
     private NodeSelectorTerm() {}
     /**
-     * @return About the node&#39;s labels; all must hold.
+     * @return About the node&#39;s labels; all must hold. Default: none.
      * 
      */
     public List<NodeSelectorRequirement> matchExpressions() {
         return this.matchExpressions == null ? List.of() : this.matchExpressions;
     }
     /**
-     * @return About the node&#39;s fields; all must hold.
+     * @return About the node&#39;s fields; all must hold. Default: none.
      * 
      */
     public List<NodeSelectorRequirement> matchFields() {
