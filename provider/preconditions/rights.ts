@@ -64,6 +64,23 @@ export async function foreseeRights(context: CallContext, needed: readonly Neede
   }
 }
 
+/**
+ * What of these rights a change needs of what is there: nothing is created, unless something has been found missing.
+ *
+ * @param drift what a refresh has found, by the state
+ */
+export function rightsToChange(needed: readonly NeededIn[], drift: readonly string[] | undefined): NeededIn[] {
+  if (drift?.length) return [...needed];
+  const changing = (rights: readonly NeededRight[]): NeededRight[] =>
+    rights
+      .map((right) => ({ ...right, verbs: right.verbs.filter((verb) => verb !== "create") }))
+      .filter(({ verbs }) => verbs.length > 0);
+  return needed.map(({ rights, ...one }) => ({
+    ...one,
+    rights: typeof rights === "function" ? async () => changing(await rights()) : changing(rights),
+  }));
+}
+
 /** Each right that is missing, in words, one line per cluster, resource and namespace. */
 export async function missingRights(needed: readonly NeededIn[], signal: AbortSignal): Promise<string[]> {
   const lines = await Promise.all(

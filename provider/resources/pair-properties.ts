@@ -38,8 +38,8 @@ export function clusterIds({ consumer, provider }: Pair): { consumerClusterId: s
 
 /** Whether a change concerns deletion alone: it then needs no cluster, as one of them may be gone. */
 export function onlyForceChanged(
-  inputs: { forceUnreachable: boolean },
-  oldInputs: { forceUnreachable: boolean },
+  inputs: { forceUnreachable: unknown },
+  oldInputs: { forceUnreachable: unknown },
 ): boolean {
   const rest = (value: object): object => ({ ...value, forceUnreachable: undefined });
   return inputs.forceUnreachable !== oldInputs.forceUnreachable && isDeepStrictEqual(rest(inputs), rest(oldInputs));

@@ -21,7 +21,7 @@ import { uninstall } from "./uninstall.js";
 import { installRights } from "./rights.js";
 import { repairDrift } from "../pair-properties.js";
 import { forgetAgent } from "../../preconditions/agent.js";
-import { foreseeRights, requireRights } from "../../preconditions/rights.js";
+import { foreseeRights, requireRights, rightsToChange } from "../../preconditions/rights.js";
 import { VERSION } from "../../version.js";
 
 /** liqo:index:Agent: the software in one cluster. Its ID is the cluster's ID. */
@@ -53,8 +53,8 @@ export const agent = defineResource({
   },
 
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AgentOutputs>>> {
-    if (!old) await foreseeInstallation(context, inputs);
-    else if (isOtherVersion(old.outputs)) await foreseeUpgrade(context, inputs, old.outputs);
+    await foreseeInstallation(context, inputs, old?.outputs);
+    if (old && isOtherVersion(old.outputs)) await foreseeUpgrade(context, inputs, old.outputs);
     const clusterId = known<string>(inputs.clusterId);
     const namespace = known<string>(inputs.namespace);
     return {
@@ -131,10 +131,16 @@ export const agent = defineResource({
   },
 });
 
-/** Tells in a preview which rights are missing, where the cluster can be asked. */
-async function foreseeInstallation(context: CallContext, inputs: UnknowableProperties<AgentInputs>): Promise<void> {
+/** Tells in a preview which rights are missing, where the cluster can be asked. An installation of another version may have other objects. */
+async function foreseeInstallation(
+  context: CallContext,
+  inputs: UnknowableProperties<AgentInputs>,
+  present: Partial<AgentOutputs> | undefined,
+): Promise<void> {
   const all = known<AgentInputs>(inputs);
-  if (all) await foreseeRights(context, installRights(await context.client(all.cluster), all));
+  if (!all) return;
+  const rights = installRights(await context.client(all.cluster), all);
+  await foreseeRights(context, present && !isOtherVersion(present) ? rightsToChange(rights, present.drift) : rights);
 }
 
 /** Ranges of one cluster must be apart from each other. */

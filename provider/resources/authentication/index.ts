@@ -10,6 +10,7 @@ import {
   previewPair,
   readPairImport,
   requireRights,
+  rightsToChange,
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
@@ -46,10 +47,13 @@ export const authentication = defineResource({
     return { ...repairDrift(request), ...(isSame ? { ignore: ["authzPolicy"] } : { replace: ["authzPolicy"] }) };
   },
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AuthenticationOutputs>>> {
-    if (old) return { drift: [] };
+    if (old && onlyForceChanged(inputs, old.oldInputs)) return { drift: [] };
     const pair = await previewPair(context, inputs);
-    if (pair) await foreseeRights(context, authenticationRights(pair, inputs, context.signal));
-    return { drift: [], ...(pair ? clusterIds(pair) : {}) };
+    const rights = pair ? authenticationRights(pair, inputs, context.signal) : [];
+    // A user who was not bound before is bound by a new object.
+    const isBoundNow = old !== undefined && inputs.userName !== undefined && old.oldInputs.userName === undefined;
+    await foreseeRights(context, old && !isBoundNow ? rightsToChange(rights, old.outputs.drift) : rights);
+    return { drift: [], ...(pair && !old ? clusterIds(pair) : {}) };
   },
   async create(context, inputs) {
     const pair = await openPair(context, inputs);

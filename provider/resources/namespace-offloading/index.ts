@@ -10,6 +10,7 @@ import {
   previewCluster,
   readSingleImport,
   requireRights,
+  rightsToChange,
   type Peer,
 } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
@@ -45,11 +46,12 @@ export const namespaceOffloading = defineResource({
   },
   diff: repairDrift,
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<NamespaceOffloadingOutputs>>> {
-    const consumer = old ? undefined : await previewCluster(context, inputs.cluster);
+    const consumer = await previewCluster(context, inputs.cluster);
     const namespace = known(inputs.namespace);
     if (!consumer || !namespace) return { drift: [] };
-    await foreseeRights(context, offloadingRights(consumer, namespace, inputs.createNamespace === true));
-    return { drift: [], consumerClusterId: consumer.clusterId };
+    const rights = offloadingRights(consumer, namespace, inputs.createNamespace === true);
+    await foreseeRights(context, old ? rightsToChange(rights, old.outputs.drift) : rights);
+    return { drift: [], ...(old ? {} : { consumerClusterId: consumer.clusterId }) };
   },
   async create(context, inputs) {
     const consumer = await openCluster(context, inputs);

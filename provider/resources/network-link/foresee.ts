@@ -13,7 +13,14 @@ import { cidrsOverlap } from "../../../agent/api/cidr.js";
 import { chooseRange } from "../../../agent/controller/network/addresses/allocation.js";
 import { isForbidden, messageOf } from "../../../agent/runtime/index.js";
 import type { CallContext } from "../../framework/index.js";
-import { APPLY, foreseeRights, type NeededIn, type Pair, type Peer } from "../../preconditions/index.js";
+import {
+  APPLY,
+  foreseeRights,
+  rightsToChange,
+  type NeededIn,
+  type Pair,
+  type Peer,
+} from "../../preconditions/index.js";
 import { expectedNamespaces, rightsInPair } from "../tenant-namespace/index.js";
 import { rangesOf } from "./configure.js";
 import { linkEnds } from "./ends.js";
@@ -38,12 +45,7 @@ export function linkRights(pair: Pair, serverSide: Peer["side"], signal: AbortSi
 
 /** Tells in a preview how the link will be: who serves, what is remapped and why, and which rights are missing. Changes nothing. */
 export async function foreseeLink(context: CallContext, pair: Pair, options: LinkOptions): Promise<void> {
-  const ends = linkEnds(pair, await expectedNamespaces(pair, context.signal));
-  const [consumer, provider] = await Promise.all([
-    findEndObjects(ends.consumer, context.signal),
-    findEndObjects(ends.provider, context.signal),
-  ]);
-  const { server, client } = orient(ends, { consumer, provider }, options.location);
+  const { server, client, consumer, provider } = await orientationOf(context, pair, options);
   const isThere = server.present.server !== undefined;
   const { type, port } = options.server;
   context.log(
@@ -60,6 +62,27 @@ export async function foreseeLink(context: CallContext, pair: Pair, options: Lin
   foreseeRanges(context, { own: pair.consumer, held: ofConsumer }, { peer: pair.provider, held: ofProvider }, consumer);
   foreseeRanges(context, { own: pair.provider, held: ofProvider }, { peer: pair.consumer, held: ofConsumer }, provider);
   await foreseeRights(context, linkRights(pair, server.end.side, context.signal));
+}
+
+/** Tells in a preview which rights a change of a link lacks. */
+export async function foreseeLinkChange(
+  context: CallContext,
+  pair: Pair,
+  options: LinkOptions,
+  drift: readonly string[] | undefined,
+): Promise<void> {
+  const { server } = await orientationOf(context, pair, options);
+  await foreseeRights(context, rightsToChange(linkRights(pair, server.end.side, context.signal), drift));
+}
+
+/** What there is of the link, and which cluster serves. */
+async function orientationOf(context: CallContext, pair: Pair, { location }: LinkOptions) {
+  const ends = linkEnds(pair, await expectedNamespaces(pair, context.signal));
+  const [consumer, provider] = await Promise.all([
+    findEndObjects(ends.consumer, context.signal),
+    findEndObjects(ends.provider, context.signal),
+  ]);
+  return { ...orient(ends, { consumer, provider }, location), consumer, provider };
 }
 
 /** What one cluster will call the other's ranges. */

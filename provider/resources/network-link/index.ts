@@ -21,7 +21,7 @@ import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js
 import { checkGateways } from "./check.js";
 import { connect } from "./connect.js";
 import { disconnect } from "./disconnect.js";
-import { foreseeLink, linkRights } from "./foresee.js";
+import { foreseeLink, foreseeLinkChange, linkRights } from "./foresee.js";
 import { inspectLink } from "./inspect.js";
 import { linkOptions, type LinkSettings } from "./options.js";
 import { networkLinkInputs, networkLinkOutputs, type NetworkLinkInputs, type NetworkLinkOutputs } from "./schema.js";
@@ -42,15 +42,23 @@ export const networkLink = defineResource({
   },
   diff: repairDrift,
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<NetworkLinkOutputs>>> {
-    if (old) return { drift: [], endpoint: UNKNOWN };
+    const told: Partial<UnknowableProperties<NetworkLinkOutputs>> = {
+      drift: [],
+      ...(old ? { endpoint: UNKNOWN } : {}),
+    };
+    if (old && onlyForceChanged(inputs, old.oldInputs)) return told;
     const pair = await previewPair(context, inputs);
-    if (!pair) return { drift: [] };
+    if (!pair) return told;
     const options = known<LinkSettings>({
       mtu: inputs.mtu,
       gatewayServerLocation: inputs.gatewayServerLocation,
       gatewayServer: inputs.gatewayServer,
       gatewayClient: inputs.gatewayClient,
     });
+    if (old) {
+      if (options) await foreseeLinkChange(context, pair, linkOptions(options), old.outputs.drift);
+      return told;
+    }
     if (options) await foreseeLink(context, pair, linkOptions(options));
     return { drift: [], ...clusterIds(pair) };
   },

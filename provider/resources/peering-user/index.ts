@@ -14,6 +14,7 @@ import {
   openIfInstalled,
   previewCluster,
   requireRights,
+  rightsToChange,
   splitPairId,
   type Peer,
 } from "../../preconditions/index.js";
@@ -40,8 +41,13 @@ export const peeringUser = defineResource({
     update: [...repairDrift(request).update, ...(isExpiring(request.outputs) ? ["expirationTimestamp"] : [])],
   }),
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<PeeringUserOutputs>>> {
-    if (old && (await isStillGood(context, inputs, old.oldInputs, old.outputs))) return { drift: [] };
-    if (old) return { drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN, expirationTimestamp: UNKNOWN };
+    if (old) {
+      const isGood = await isStillGood(context, inputs, old.oldInputs, old.outputs);
+      await foreseeChange(context, inputs, old.outputs, isGood);
+      return isGood
+        ? { drift: [] }
+        : { drift: [], userName: UNKNOWN, kubeconfig: UNKNOWN, expirationTimestamp: UNKNOWN };
+    }
     const consumerClusterId = known(inputs.consumerClusterId);
     if (consumerClusterId === undefined) return {};
     const provider = await previewCluster(context, inputs.cluster);
@@ -104,6 +110,22 @@ export const peeringUser = defineResource({
     await releaseTenantNamespace(context, provider, consumerClusterId);
   },
 });
+
+/** Tells in a preview which rights are missing: one whose credential is kept is bound only. */
+async function foreseeChange(
+  context: CallContext,
+  inputs: UnknowableProperties<PeeringUserInputs>,
+  { drift }: Partial<PeeringUserOutputs>,
+  isGood: boolean,
+): Promise<void> {
+  const consumerClusterId = known(inputs.consumerClusterId);
+  const provider = await previewCluster(context, inputs.cluster);
+  if (!provider || consumerClusterId === undefined) return;
+  const [all] = peeringUserRights(provider, consumerClusterId);
+  const rights = all.rights.filter(({ type }) => !isGood || type === RoleBindingResource);
+  const needed = [{ ...all, rights }];
+  await foreseeRights(context, isGood ? rightsToChange(needed, drift) : needed);
+}
 
 /** What a refresh says of rights that are gone. */
 const UNBOUND = {

@@ -5,12 +5,15 @@ import {
   NamespaceResource,
   RoleBindingResource,
 } from "../../../agent/runtime/index.js";
-import { APPLY, type NeededIn, type Peer } from "../../preconditions/index.js";
+import { APPLY, type NeededIn, type NeededRight, type Peer } from "../../preconditions/index.js";
 
 /** What giving somebody a credential needs to be allowed; Kubernetes itself asks for the rights that are passed on. */
-export function peeringUserRights({ client, agentNamespace }: Peer, consumerClusterId: string): NeededIn[] {
+export function peeringUserRights(
+  { client, agentNamespace }: Peer,
+  consumerClusterId: string,
+): [NeededIn & { rights: NeededRight[] }] {
   const requests = CertificateSigningRequestResource;
-  const rights = [
+  const rights: NeededRight[] = [
     { type: ClusterRoleResource, verbs: ["get"], name: Names.peeringUserTenantRole },
     { type: NamespaceResource, verbs: ["list", "create"] },
     { type: requests, verbs: ["get", "create", "delete"] },

@@ -3,6 +3,7 @@ import {
   defineResource,
   known,
   UNKNOWN,
+  type CallContext,
   type ChangeContext,
   type UnknowableProperties,
 } from "../../framework/index.js";
@@ -17,6 +18,7 @@ import {
   previewPair,
   readPairImport,
   requireRights,
+  rightsToChange,
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
@@ -48,10 +50,12 @@ export const resourceSlice = defineResource({
   diff: repairDrift,
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<ResourceSliceOutputs>>> {
     const name = inputs.name === undefined ? undefined : known(inputs.name);
-    if (old) return { drift: [], ...(asksForTheSame(inputs, old.oldInputs) ? {} : { acceptedResources: UNKNOWN }) };
+    if (old) {
+      await foreseeChange(context, inputs, old);
+      return { drift: [], ...(asksForTheSame(inputs, old.oldInputs) ? {} : { acceptedResources: UNKNOWN }) };
+    }
     const pair = await previewPair(context, inputs);
-    const needs = { createVirtualNode: inputs.createVirtualNode === true, cordoned: inputs.cordoned === true };
-    if (pair) await foreseeRights(context, sliceRights(pair, needs, context.signal));
+    if (pair) await foreseeRights(context, sliceRights(pair, needsOf(inputs), context.signal));
     const finalName = name ?? (inputs.name === undefined ? pair?.provider.clusterId : undefined);
     return {
       drift: [],
@@ -86,6 +90,30 @@ export const resourceSlice = defineResource({
     await withdraw(context, await openDeparting(context, inputs, pair), name);
   },
 });
+
+type Needs = Parameters<typeof sliceRights>[1];
+
+function needsOf(inputs: UnknowableProperties<Needs>): Needs {
+  return { createVirtualNode: inputs.createVirtualNode === true, cordoned: inputs.cordoned === true };
+}
+
+/** Tells in a preview of a change which rights are missing. */
+async function foreseeChange(
+  context: CallContext,
+  inputs: UnknowableProperties<ResourceSliceInputs>,
+  { oldInputs, outputs }: { oldInputs: ResourceSliceInputs; outputs: Partial<ResourceSliceOutputs> },
+): Promise<void> {
+  if (onlyForceChanged(inputs, oldInputs)) return;
+  const pair = await previewPair(context, inputs);
+  if (!pair) return;
+  const needs = needsOf(inputs);
+  // What was cordoned is let go on in the provider, too.
+  const cordoned = needs.cordoned || oldInputs.cordoned;
+  await foreseeRights(
+    context,
+    rightsToChange(sliceRights(pair, { ...needs, cordoned }, context.signal), outputs.drift),
+  );
+}
 
 /** Whether what was granted answers what is asked for now. */
 function asksForTheSame(inputs: UnknowableProperties<ResourceSliceInputs>, before: ResourceSliceInputs): boolean {

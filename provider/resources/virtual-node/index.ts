@@ -6,6 +6,7 @@ import {
   previewCluster,
   readSingleImport,
   requireRights,
+  rightsToChange,
   type Peer,
 } from "../../preconditions/index.js";
 import { repairDrift } from "../pair-properties.js";
@@ -36,15 +37,14 @@ export const virtualNode = defineResource({
   diff: repairDrift,
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<VirtualNodeOutputs>>> {
     const name = known(inputs.name);
-    if (old) return { drift: [] };
     const consumer = await previewCluster(context, inputs.cluster);
     const providerClusterId = known(inputs.providerClusterId);
     if (consumer && providerClusterId) {
-      await foreseeRights(
-        context,
-        virtualNodeRights(consumer, await expectedNamespace(consumer.client, providerClusterId, context.signal)),
-      );
+      const namespace = await expectedNamespace(consumer.client, providerClusterId, context.signal);
+      const rights = virtualNodeRights(consumer, namespace);
+      await foreseeRights(context, old ? rightsToChange(rights, old.outputs.drift) : rights);
     }
+    if (old) return { drift: [] };
     return { drift: [], ...(name && inputs.createNode === true ? { nodeName: name } : {}) };
   },
   async create(context, inputs) {

@@ -193,6 +193,71 @@ describe("previews", function () {
     await plugin.delete(kept);
   });
 
+  it("of changes name the rights that these lack: nothing is created, unless it was found missing", async () => {
+    const kubeconfigs = [] as string[];
+    for (const [server, remote] of [
+      [consumer, "provider"],
+      [provider, "consumer"],
+    ] as const) {
+      kubeconfigs.push(await server.kubeconfigFor("watcher"));
+      await grant(server, "watcher", "liqo", policyRules(PEERING_USER_LIQO_NS_RULES));
+      await grant(server, "watcher", `liqo-tenant-${remote}`, [
+        { apiGroups: ["", "networking.liqo.io", "authentication.liqo.io"], resources: ["*"], verbs: ["get", "list"] },
+      ]);
+      await grant(server, "watcher", "default", [{ apiGroups: [""], resources: ["namespaces"], verbs: ["get"] }]);
+    }
+    const [local = "", remote = ""] = kubeconfigs;
+    const watched = { consumer: { kubeconfig: local }, provider: { kubeconfig: remote } };
+    const there = { cluster: { kubeconfig: consumer.kubeconfig }, namespace: "default" };
+    const made = [
+      await plugin.create("NetworkLink", pair()),
+      await plugin.create("Authentication", pair()),
+      await plugin.create("ResourceSlice", { ...pair(), name: "watched", createVirtualNode: false }),
+      await plugin.create("NamespaceOffloading", there),
+    ];
+    const changes: Record<string, [change: object, lacking: string[]]> = {
+      NetworkLink: [
+        { ...watched, mtu: 1400 },
+        ["configurations", "gatewayservers", "publickeies"].map(
+          (kind) => `provider: … patch ${kind}.networking.liqo.io`,
+        ),
+      ],
+      Authentication: [
+        { ...watched, tenantCondition: "Cordoned" },
+        ["consumer: … patch identities.authentication.liqo.io", "provider: … patch tenants.authentication.liqo.io"],
+      ],
+      ResourceSlice: [
+        { ...watched, cordoned: true },
+        ["consumer", "provider"].map((side) => `${side}: … patch resourceslices.authentication.liqo.io`),
+      ],
+      NamespaceOffloading: [
+        { cluster: { kubeconfig: local }, podOffloadingStrategy: "Remote" },
+        ["cluster: … get, patch namespaceoffloadings.offloading.liqo.io"],
+      ],
+    };
+    for (const kept of made) {
+      const [change, lacking] = changes[kept.type] ?? [{}, []];
+      const news = { ...kept.inputs, ...change };
+      const told = async (of: typeof kept, inputs: Record<string, unknown>): Promise<string> => {
+        const from = plugin.logs.length;
+        await plugin.previewUpdate(of, inputs);
+        return plugin.logs.slice(from).join("\n");
+      };
+      await unchanged(async () => {
+        const warned = await told(kept, news);
+        for (const line of lacking) expect(warned).to.contain(line.replace("…", "the credentials may not"));
+        expect(warned).to.contain("up will fail unless that is granted before");
+        expect(warned.replaceAll("created", "")).to.not.match(/\bcreate\b/);
+        const drifted = { ...kept, state: { ...kept.state, drift: ["something is missing"] } };
+        expect(await told(drifted, news), "what is missing is made anew").to.match(/may not [^;]*\bcreate\b/);
+        const force = { ...kept.inputs, forceUnreachable: true };
+        if (kept.type !== "NamespaceOffloading") expect(await told(kept, force), "no cluster is asked").to.equal("");
+        expect(await told(kept, { ...kept.inputs, objectLabels: { a: "b" } }), "an administrator's").to.equal("");
+      });
+    }
+    for (const kept of made.reverse()) await plugin.delete(kept);
+  });
+
   async function versionOfProvider(version: string): Promise<void> {
     const id = { name: "liqo-controller-manager", namespace: "liqo" };
     const labels = { metadata: { labels: { "app.kubernetes.io/version": version } } };
