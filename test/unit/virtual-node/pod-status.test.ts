@@ -132,7 +132,7 @@ describe("status of the local pod", () => {
     expect(readyWith(published, allowed)).to.deep.equal({ type: "Ready", status: "True", lastTransitionTime: later });
     // Nor is one that has just been opened lost in a write that does not know of it.
     const local = pod({}, { readinessGates: [{ conditionType: "example.com/published" }] });
-    local.metadata!.resourceVersion = "7";
+    Object.assign(local.metadata!, { resourceVersion: "7" });
     const patch = podStatusPatch(local, localPodStatus(local, remote, options)) as { metadata: object };
     expect(patch.metadata).to.include({ resourceVersion: "7" });
   });
