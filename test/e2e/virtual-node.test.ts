@@ -13,7 +13,10 @@ import {
   ConnectionResource,
   ConnectionValue,
   Labels,
+  NamespaceOffloadingResource,
   ResourceSliceResource,
+  type NamespaceOffloadingSpec,
+  type OffloadingPhase,
 } from "../../agent/api/index.js";
 import {
   ConfigMapResource,
@@ -25,6 +28,7 @@ import {
   NamespaceResource,
   NodeResource,
   PodResource,
+  RoleBindingResource,
   SecretResource,
   ServiceResource,
   messageOf,
@@ -704,6 +708,50 @@ describe("pods on a virtual node", function () {
     await readyPod(namespace, "early");
     await consumer.kubectl(["delete", "deployment", "early", "-n", namespace]);
     await consumer.kubectl(["delete", "namespaceoffloading", "offloading", "-n", namespace]);
+  });
+
+  it("of a namespace whose name is taken at the provider wait, and say why; what is there stays as it is, and another name does", async () => {
+    const namespace = "taken";
+    await ensureNamespace(provider.client, namespace);
+    const treasure = { name: "treasure", namespace };
+    await provider.client.create(ConfigMapResource, { metadata: treasure, data: { gold: "yes" } });
+    const theirs = () =>
+      Promise.all([
+        provider.client.get(NamespaceResource, { name: namespace }),
+        provider.client.get(ConfigMapResource, treasure),
+        provider.client.list(RoleBindingResource, { namespace }).then(({ items }) => items),
+      ]);
+    const before = await theirs();
+
+    const offloadAs = (spec: Partial<NamespaceOffloadingSpec>, phase: OffloadingPhase): Promise<void> =>
+      offloadNamespace(consumer, namespace, { podOffloadingStrategy: "Remote", ...spec }, {}, phase);
+    await offloadAs({ namespaceMappingStrategy: "EnforceSameName" }, "AllFailed");
+    await consumer.client.create(DeploymentResource, deployment(namespace, "guest", {}));
+    const waiting = await waitForPods(consumer, namespace, "a pod that waits for its namespace", (pods) =>
+      pods.find(({ status }) => status?.reason === "OffloadingBackOff"),
+    );
+    expect(waiting.status?.phase).to.equal("Pending");
+    const offloading = { name: "offloading", namespace };
+    const { status } = (await consumer.client.get(NamespaceOffloadingResource, offloading)) ?? {};
+    expect(
+      status?.remoteNamespacesConditions?.["provider"]?.map((one) => [one.type, one.status, one.reason]),
+    ).to.deep.equal([
+      ["OffloadingRequired", "True", "ClusterSelected"],
+      ["Ready", "False", "CreationLoopBackOff"],
+    ]);
+    expect(await consumer.kubectl(["describe", "namespaceoffloading", "offloading", "-n", namespace])).to.contain(
+      "a namespace of this name exists there already",
+    );
+    await consumer.kubectl(["delete", "namespaceoffloading", "offloading", "-n", namespace]);
+    expect(await theirs()).to.deep.equal(before);
+
+    await offloadAs({ namespaceMappingStrategy: "SelectedName", remoteNamespaceName: "chosen" }, "Ready");
+    const guest = await readyPod(namespace, "guest");
+    const found = await provider.client.get(PodResource, { name: guest.metadata?.name ?? "", namespace: "chosen" });
+    expect(found && isReady(found)).to.equal(true);
+    await consumer.kubectl(["delete", "deployment/guest", "namespaceoffloading/offloading", "-n", namespace]);
+    expect(await provider.client.get(NamespaceResource, { name: "chosen" })).to.equal(undefined);
+    expect(await theirs()).to.deep.equal(before);
   });
 
   it("are as many as an autoscaler makes them, by what they use at the provider", async () => {
