@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
+import type { RuntimeClass } from "kubernetes-types/node/v1";
 import type { Container, Node, Pod, PodSpec, Probe, Service, Toleration } from "kubernetes-types/core/v1";
 import {
   Annotations,
@@ -31,6 +32,7 @@ import {
   RoleBindingResource,
   SecretResource,
   ServiceResource,
+  kubeTime,
   messageOf,
   type InformerOptions,
   type KubeClient,
@@ -49,6 +51,7 @@ import { prepareAuditedLab } from "../support/audit.js";
 import { NO_TOKEN, askingPod, showPods } from "../support/api-access.js";
 import { attachAndTell } from "../support/attach.js";
 import { agentProcesses, killAll } from "../support/agent-processes.js";
+import { isAsExpected } from "../support/expected-status.js";
 import { inTerminal } from "../support/in-terminal.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
 import { throughPortForward } from "../support/port-forward.js";
@@ -77,9 +80,19 @@ const AutoscalerResource: ResourceType<HorizontalPodAutoscaler> = {
   namespaced: true,
 };
 
+const RuntimeClassResource: ResourceType<RuntimeClass> = {
+  group: "node.k8s.io",
+  version: "v1",
+  kind: "RuntimeClass",
+  plural: "runtimeclasses",
+  namespaced: false,
+};
+
 /** Each end of the link is shorter than the silence after which a gateway gives it up. */
 const FLAPS = { count: 7, downMs: 600, upMs: 900 };
 const MANIFEST = path.join(REPOSITORY, "test/e2e/virtual-node/everything.yaml");
+/** Pods that expect of their node what pods do, a file for each subject. */
+const ORDINARY = path.join(REPOSITORY, "test/e2e/virtual-node/ordinary");
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 /** What people do with pods of an ordinary node, done with pods of a virtual one. */
@@ -372,6 +385,46 @@ describe("pods on a virtual node", function () {
     expect(await logs("--previous")).to.equal("in mode first, for everything of gold\n");
     expect(await logs()).to.equal("in mode second, for everything of silver\n");
     await consumer.kubectl(["delete", "-n", NAMESPACE, "-f", MANIFEST]);
+  });
+
+  it("are told of as by any kubelet: how they end, what probes and hooks do, whose rights, files and names they have", async () => {
+    const namespace = "ordinary";
+    const sameName = { podOffloadingStrategy: "Remote", namespaceMappingStrategy: "EnforceSameName" } as const;
+    await offloadNamespace(consumer, namespace, sameName);
+    const runtimeClass = { metadata: { name: "there" }, handler: "runc" };
+    await provider.client.create(RuntimeClassResource, runtimeClass);
+    // Most of them look for themselves, and end well or not.
+    await consumer.kubectl(["apply", "-n", namespace, "-f", ORDINARY]);
+    const unlike = (pods: Pod[]): Pod[] => pods.filter((pod) => pod.spec?.nodeName !== NODE || !isAsExpected(pod));
+    const describe = (pods: Pod[]): string =>
+      JSON.stringify(unlike(pods).map(({ metadata, status }) => [metadata?.name, status]));
+    const seen = new Set<string>();
+    const what = "all pods once as their annotations expect";
+    await waitFor(consumer.client, PodResource, { namespace, timeoutMs: 90_000, what, describe }, (pods) => {
+      for (const { metadata } of pods.filter((pod) => !unlike([pod]).length)) seen.add(metadata?.name ?? "");
+      return pods.every(({ metadata }) => seen.has(metadata?.name ?? ""));
+    });
+
+    const gated = { name: "gated", namespace };
+    const condition = { type: "example.org/published", status: "True", lastTransitionTime: kubeTime() };
+    const { status } = (await consumer.client.get(PodResource, gated)) ?? {};
+    const conditions = [...(status?.conditions ?? []), condition];
+    await consumer.client.mergePatch(PodResource, gated, { status: { conditions } }, { subresource: "status" });
+    await waitForPods(consumer, namespace, "gated Ready, as its gate is open", (pods) =>
+      pods.some((pod) => pod.metadata?.name === "gated" && isReady(pod)),
+    );
+
+    const ofClass = await provider.client.get(PodResource, { name: "of-class", namespace });
+    expect(ofClass?.spec?.runtimeClassName).to.equal("there");
+    await consumer.kubectl(["delete", "pod", "leaves-in-order", "-n", namespace]);
+    expect(await consumer.kubectl(["exec", "witness", "-n", namespace, "--", "cat", "/tmp/told"])).to.equal(
+      "preStop\nend\n",
+    );
+    const run = ["run", "echoes", "-i", "--rm", "--restart=Never", "-n", namespace, `--image=${TEST_TOOLS_IMAGE}`];
+    expect(await consumer.kubectl([...run, "--command", "--", "cat"], { input: "said\n" })).to.contain("said\n");
+    await consumer.kubectl(["delete", "-n", namespace, "--wait=false", "--ignore-not-found", "-f", ORDINARY]);
+    await consumer.kubectl(["delete", "namespaceoffloading", "offloading", "-n", namespace]);
+    await provider.client.delete(RuntimeClassResource, runtimeClass.metadata);
   });
 
   it("are replaced when the provider has evicted them", async () => {
