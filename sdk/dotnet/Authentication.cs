@@ -96,7 +96,7 @@ namespace Pulumi.Liqo
         public Output<bool> InBand { get; private set; } = null!;
 
         /// <summary>
-        /// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        /// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         /// </summary>
         [Output("kubeconfig")]
         public Output<string?> Kubeconfig { get; private set; } = null!;
@@ -238,7 +238,7 @@ namespace Pulumi.Liqo
         private Input<string>? _kubeconfig;
 
         /// <summary>
-        /// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        /// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         /// </summary>
         public Input<string>? Kubeconfig
         {

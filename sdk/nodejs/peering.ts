@@ -208,7 +208,7 @@ export interface PeeringArgs {
      */
     gatewayServerLocation?: pulumi.Input<enums.GatewayServerLocation>;
     /**
-     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      */
     identityKubeconfig?: pulumi.Input<string>;
     /**

@@ -66,7 +66,7 @@ type Authentication struct {
 	IdentityName pulumi.StringOutput `pulumi:"identityName"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand pulumi.BoolOutput `pulumi:"inBand"`
-	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 	Kubeconfig pulumi.StringPtrOutput `pulumi:"kubeconfig"`
 	// The Secret beside it, with the kubeconfig that the consumer's agent uses.
 	KubeconfigSecretName pulumi.StringOutput `pulumi:"kubeconfigSecretName"`
@@ -151,7 +151,7 @@ type authenticationArgs struct {
 	ForceUnreachable *bool `pulumi:"forceUnreachable"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand *bool `pulumi:"inBand"`
-	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 	Kubeconfig *string `pulumi:"kubeconfig"`
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
 	ObjectAnnotations map[string]string `pulumi:"objectAnnotations"`
@@ -177,7 +177,7 @@ type AuthenticationArgs struct {
 	ForceUnreachable pulumi.BoolPtrInput
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
 	InBand pulumi.BoolPtrInput
-	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 	Kubeconfig pulumi.StringPtrInput
 	// Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
 	ObjectAnnotations pulumi.StringMapInput
@@ -320,7 +320,7 @@ func (o AuthenticationOutput) InBand() pulumi.BoolOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.BoolOutput { return v.InBand }).(pulumi.BoolOutput)
 }
 
-// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 func (o AuthenticationOutput) Kubeconfig() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.StringPtrOutput { return v.Kubeconfig }).(pulumi.StringPtrOutput)
 }

@@ -155,7 +155,7 @@ type peeringArgs struct {
 	GatewayServer *GatewayServer `pulumi:"gatewayServer"`
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation *GatewayServerLocation `pulumi:"gatewayServerLocation"`
-	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 	IdentityKubeconfig *string `pulumi:"identityKubeconfig"`
 	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
 	IdentityUserName *string `pulumi:"identityUserName"`
@@ -215,7 +215,7 @@ type PeeringArgs struct {
 	GatewayServer GatewayServerPtrInput
 	// Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
 	GatewayServerLocation GatewayServerLocationPtrInput
-	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 	IdentityKubeconfig pulumi.StringPtrInput
 	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
 	IdentityUserName pulumi.StringPtrInput

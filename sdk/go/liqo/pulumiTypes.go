@@ -6369,7 +6369,7 @@ type ReverseDirection struct {
 	CreateResourceSlice *bool `pulumi:"createResourceSlice"`
 	// Make a virtual node of them. Default: as in the other direction.
 	CreateVirtualNode *bool `pulumi:"createVirtualNode"`
-	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 	IdentityKubeconfig *string `pulumi:"identityKubeconfig"`
 	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
 	IdentityUserName *string `pulumi:"identityUserName"`
@@ -6405,7 +6405,7 @@ type ReverseDirectionArgs struct {
 	CreateResourceSlice pulumi.BoolPtrInput `pulumi:"createResourceSlice"`
 	// Make a virtual node of them. Default: as in the other direction.
 	CreateVirtualNode pulumi.BoolPtrInput `pulumi:"createVirtualNode"`
-	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+	// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 	IdentityKubeconfig pulumi.StringPtrInput `pulumi:"identityKubeconfig"`
 	// With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
 	IdentityUserName pulumi.StringPtrInput `pulumi:"identityUserName"`
@@ -6518,7 +6518,7 @@ func (o ReverseDirectionOutput) CreateVirtualNode() pulumi.BoolPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *bool { return v.CreateVirtualNode }).(pulumi.BoolPtrOutput)
 }
 
-// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 func (o ReverseDirectionOutput) IdentityKubeconfig() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v ReverseDirection) *string { return v.IdentityKubeconfig }).(pulumi.StringPtrOutput)
 }
@@ -6617,7 +6617,7 @@ func (o ReverseDirectionPtrOutput) CreateVirtualNode() pulumi.BoolPtrOutput {
 	}).(pulumi.BoolPtrOutput)
 }
 
-// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+// With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
 func (o ReverseDirectionPtrOutput) IdentityKubeconfig() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *ReverseDirection) *string {
 		if v == nil {

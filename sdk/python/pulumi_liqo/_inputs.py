@@ -4046,7 +4046,7 @@ if not MYPY:
         """
         identity_kubeconfig: NotRequired[pulumi.Input[_builtins.str]]
         """
-        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         """
         identity_user_name: NotRequired[pulumi.Input[_builtins.str]]
         """
@@ -4094,7 +4094,7 @@ class ReverseDirectionArgs:
         :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
         :param pulumi.Input[_builtins.bool] create_resource_slice: Ask for resources in that direction. Default: as in the other.
         :param pulumi.Input[_builtins.bool] create_virtual_node: Make a virtual node of them. Default: as in the other direction.
-        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.str] memory: How much memory to ask for, as a Kubernetes quantity. Default: as in the other direction.
         :param pulumi.Input[_builtins.str] pods: How much room for pods to ask for, as a Kubernetes quantity. Default: as in the other direction.
@@ -4177,7 +4177,7 @@ class ReverseDirectionArgs:
     @pulumi.getter(name="identityKubeconfig")
     def identity_kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         """
         return pulumi.get(self, "identity_kubeconfig")
 

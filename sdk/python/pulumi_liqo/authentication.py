@@ -39,7 +39,7 @@ class AuthenticationArgs:
         :param pulumi.Input['ClusterArgs'] consumer: The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
-        :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param pulumi.Input['ClusterArgs'] provider: The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
@@ -126,7 +126,7 @@ class AuthenticationArgs:
     @pulumi.getter
     def kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         """
         return pulumi.get(self, "kubeconfig")
 
@@ -253,7 +253,7 @@ class Authentication(pulumi.CustomResource):
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] consumer: The cluster that offloads pods: it is given an identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] force_unreachable: When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
-        :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_annotations: Annotations for every object that is created for this resource in the clusters, beside the provider's globalAnnotations. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] object_labels: Labels for every object that is created for this resource in the clusters, beside the provider's globalLabels. Default: none.
         :param pulumi.Input[Union['ClusterArgs', 'ClusterArgsDict']] provider: The cluster that runs them: it gives the identity. Default: as the provider's configuration says, else the KUBECONFIG environment variable and kubectl's own rules.
@@ -460,7 +460,7 @@ class Authentication(pulumi.CustomResource):
     @pulumi.getter
     def kubeconfig(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         """
         return pulumi.get(self, "kubeconfig")
 

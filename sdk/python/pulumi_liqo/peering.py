@@ -64,7 +64,7 @@ class PeeringArgs:
         :param pulumi.Input['GatewayClientArgs'] gateway_client: The client end of the tunnel. Default: it looks for the server where that is.
         :param pulumi.Input['GatewayServerArgs'] gateway_server: The server end of the tunnel. Default: a Service of type LoadBalancer.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
-        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.
@@ -306,7 +306,7 @@ class PeeringArgs:
     @pulumi.getter(name="identityKubeconfig")
     def identity_kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         """
         return pulumi.get(self, "identity_kubeconfig")
 
@@ -569,7 +569,7 @@ class Peering(pulumi.ComponentResource):
         :param pulumi.Input[Union['GatewayClientArgs', 'GatewayClientArgsDict']] gateway_client: The client end of the tunnel. Default: it looks for the server where that is.
         :param pulumi.Input[Union['GatewayServerArgs', 'GatewayServerArgsDict']] gateway_server: The server end of the tunnel. Default: a Service of type LoadBalancer.
         :param pulumi.Input['GatewayServerLocation'] gateway_server_location: Which cluster runs the gateway server; one UDP port of it must be reachable from the other. Default: Provider.
-        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+        :param pulumi.Input[_builtins.str] identity_kubeconfig: With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer's agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent's image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
         :param pulumi.Input[_builtins.str] identity_user_name: With authzPolicy TolerateNoHandshake: what the provider's API server calls the kubeconfig's user (for certificates their common name), who is bound to liqo-remote-controlplane in the tenant namespace. Default: none, as somebody else binds it.
         :param pulumi.Input[_builtins.bool] in_band: Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
         :param pulumi.Input[_builtins.str] key_rotation_trigger: Any text, such as a date: whenever it changes, both gateways get new keys, in place; connections through the tunnel outlast that. Default: they keep theirs.

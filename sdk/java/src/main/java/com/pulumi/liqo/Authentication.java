@@ -176,14 +176,14 @@ public class Authentication extends com.pulumi.resources.CustomResource {
         return this.inBand;
     }
     /**
-     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     @Export(name="kubeconfig", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> kubeconfig;
 
     /**
-     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     public Output<Optional<String>> kubeconfig() {

@@ -82,14 +82,14 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
     }
 
     /**
-     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     @Import(name="kubeconfig")
     private @Nullable Output<String> kubeconfig;
 
     /**
-     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     public Optional<Output<String>> kubeconfig() {
@@ -305,7 +305,7 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param kubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * @param kubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
          * 
          * @return builder
          * 
@@ -316,7 +316,7 @@ public final class AuthenticationArgs extends com.pulumi.resources.ResourceArgs 
         }
 
         /**
-         * @param kubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * @param kubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
          * 
          * @return builder
          * 

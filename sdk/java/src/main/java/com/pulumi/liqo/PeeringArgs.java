@@ -208,14 +208,14 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     @Import(name="identityKubeconfig")
     private @Nullable Output<String> identityKubeconfig;
 
     /**
-     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     public Optional<Output<String>> identityKubeconfig() {
@@ -761,7 +761,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
          * 
          * @return builder
          * 
@@ -772,7 +772,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
          * 
          * @return builder
          * 

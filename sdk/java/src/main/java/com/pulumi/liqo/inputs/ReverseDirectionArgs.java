@@ -79,14 +79,14 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
     }
 
     /**
-     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     @Import(name="identityKubeconfig")
     private @Nullable Output<String> identityKubeconfig;
 
     /**
-     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+     * @return With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
      * 
      */
     public Optional<Output<String>> identityKubeconfig() {
@@ -302,7 +302,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
          * 
          * @return builder
          * 
@@ -313,7 +313,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         }
 
         /**
-         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it.
+         * @param identityKubeconfig With authzPolicy TolerateNoHandshake: content of the kubeconfig, as text or as an object, by which the consumer&#39;s agent acts in its tenant namespace on the provider. It names no files, and only such programs as are in the agent&#39;s image. One without a proxy goes through the one of proxyURL or inBand. Its credentials are renewed by changing it. Default: none, as the clusters make an identity.
          * 
          * @return builder
          * 
