@@ -70,6 +70,8 @@ const SECOND_NODE = "provider-second";
 const REMOTE_NAMESPACE = `${NAMESPACE}-consumer`;
 const BUSY = "busy";
 const FRONT = "front";
+/** A headless Service of the same pods. */
+const EACH = "each";
 const TARGET_PERCENT = 50;
 
 const AutoscalerResource: ResourceType<HorizontalPodAutoscaler> = {
@@ -143,16 +145,16 @@ describe("pods on a virtual node", function () {
     await Promise.all(pods.map((one) => consumer.client.apply(PodResource, one, manager)));
     for (const one of ["asker", "near", "far"]) await podWhere(one, `${one} Ready`, isReady);
   };
-  /** Who answers the asker, each named once. By its path: a shell that runs BusyBox's wget within its own process ends with it. */
-  const answersOf = async (url: string, times: number): Promise<string[]> => {
+  /** Who answers a pod, each named once. By its path: a shell that runs BusyBox's wget within its own process ends with it. */
+  const answersOf = async (url: string, times: number, asker = "asker"): Promise<string[]> => {
     const ask = `for i in $(seq ${times}); do /usr/bin/wget -q -T 2 -O - ${url} || echo nobody; done`;
-    const answers = await consumer.kubectl(["exec", "asker", "-n", NAMESPACE, "--", "sh", "-c", ask]);
+    const answers = await consumer.kubectl(["exec", asker, "-n", NAMESPACE, "--", "sh", "-c", ask]);
     return [...new Set(answers.trim().split("\n"))].map((answer) => answer.replace("served by ", "")).sort();
   };
   /** A Service leads to others a moment after its EndpointSlice says so. */
-  const untilAnswered = (by: string[]): Promise<true> =>
-    until(`answers of ${by.join(" and ")}`, 30_000, async () =>
-      isDeepStrictEqual(await answersOf(`http://${FRONT}`, 20), by) ? true : undefined,
+  const untilAnswered = (by: string[], asker?: string, url = `http://${FRONT}`): Promise<true> =>
+    until(`answers of ${by.join(" and ")} at ${url}`, 30_000, async () =>
+      isDeepStrictEqual(await answersOf(url, 20, asker), by) ? true : undefined,
     );
 
   it("are changed as on any node: resized in place, given a debugger that sees their processes, and another image", async () => {
@@ -425,6 +427,81 @@ describe("pods on a virtual node", function () {
     await consumer.kubectl(["delete", "-n", namespace, "--wait=false", "--ignore-not-found", "-f", ORDINARY]);
     await consumer.kubectl(["delete", "namespaceoffloading", "offloading", "-n", namespace]);
     await provider.client.delete(RuntimeClassResource, runtimeClass.metadata);
+  });
+
+  it("find and are found by names of their own behind a headless Service, and what an external name stands for", async () => {
+    await ensureFront();
+    const manager = { fieldManager: "test" };
+    const headless = { ...frontService(NAMESPACE).spec, clusterIP: "None" };
+    await consumer.client.apply(
+      ServiceResource,
+      { metadata: { name: EACH, namespace: NAMESPACE }, spec: headless },
+      manager,
+    );
+    for (const asker of ["asker", "far"])
+      for (const pod of ["near", "far"]) await untilAnswered([pod], asker, `http://${pod}.${EACH}:${WEB_PORT}`);
+    for (const [asker, namespace] of [
+      ["asker", NAMESPACE],
+      ["far", REMOTE_NAMESPACE],
+    ] as const) {
+      const name = `${EACH}.${namespace}.svc.cluster.local`;
+      const told = await consumer.kubectl(["exec", asker, "-n", NAMESPACE, "--", "nslookup", "-type=a", name]);
+      const [server, ...addresses] = new Set(told.match(/\d+\.\d+\.\d+\.\d+/g));
+      expect(addresses, `what ${server} says of ${name}: ${told}`).to.have.length(2);
+    }
+
+    // A name that is the provider's own: nobody but its DNS knows it.
+    const external = { type: "ExternalName", externalName: `${FRONT}.${REMOTE_NAMESPACE}.svc.cluster.local` };
+    await consumer.client.apply(
+      ServiceResource,
+      { metadata: { name: "alias", namespace: NAMESPACE }, spec: external },
+      manager,
+    );
+    await untilAnswered(["far", "near"], "far", "http://alias");
+    await consumer.kubectl(["delete", "service", EACH, "alias", "-n", NAMESPACE]);
+  });
+
+  it("stay with one pod of a Service where that has session affinity", async () => {
+    await ensureFront();
+    const { metadata } = await readyPod(NAMESPACE, "web");
+    const asker = metadata?.name ?? "";
+    const spec = { ...frontService(NAMESPACE).spec, sessionAffinity: "ClientIP" };
+    await consumer.client.create(ServiceResource, { metadata: { name: "sticky", namespace: NAMESPACE }, spec });
+    await untilAnswered(["far", "near"], asker);
+    const [chosen = ""] = await until("an answer at sticky", 30_000, async () => {
+      const answers = await answersOf("http://sticky", 1, asker);
+      return answers.includes("nobody") ? undefined : answers;
+    });
+    expect(["far", "near"]).to.include(chosen);
+    expect(await answersOf("http://sticky", 20, asker)).to.deep.equal([chosen]);
+    await consumer.kubectl(["delete", "service", "sticky", "-n", NAMESPACE]);
+  });
+
+  it("are spread over the provider's nodes as they ask, and wait where they cannot be", async () => {
+    const [, second = ""] = nodesOf(provider);
+    await provider.kubectl(["cordon", second]);
+    const app = "spread";
+    const { metadata, spec } = deployment(NAMESPACE, app, {});
+    const constraint = { maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "DoNotSchedule" };
+    const topologySpreadConstraints = [{ ...constraint, labelSelector: spec!.selector }];
+    Object.assign(spec!.template.spec!, { topologySpreadConstraints });
+    await consumer.client.create(DeploymentResource, { metadata, spec: { ...spec!, replicas: 2 } });
+    const ofApp = (pods: Pod[]): Pod[] => pods.filter((one) => one.metadata?.labels?.["app"] === app);
+    await waitForPods(consumer, NAMESPACE, "one Ready and one that waits for another node", (pods) => {
+      const scheduled = ofApp(pods).map(({ status }) =>
+        status?.conditions?.find(({ type }) => type === "PodScheduled"),
+      );
+      const isWaiting = scheduled.some((one) => one?.status === "False" && /topology spread/.test(one.message ?? ""));
+      return isWaiting && ofApp(pods).filter(isReady).length === 1;
+    });
+    await provider.kubectl(["uncordon", second]);
+    const both = await waitForPods(consumer, NAMESPACE, "both Ready", (pods) => {
+      const ready = ofApp(pods).filter(isReady);
+      return ready.length === 2 && ready;
+    });
+    const remote = await Promise.all(both.map((one) => remotePod(one.metadata?.name ?? "")));
+    expect(remote.map((one) => one?.spec?.nodeName).sort()).to.deep.equal(nodesOf(provider).sort());
+    await consumer.kubectl(["delete", "deployment", app, "-n", NAMESPACE]);
   });
 
   it("are replaced when the provider has evicted them", async () => {
@@ -967,10 +1044,10 @@ function frontService(namespace: string): Service {
   return { metadata: { name: FRONT, namespace }, spec: { selector: { app: FRONT }, ports } };
 }
 
-/** Answers with its name. */
+/** Answers with its name, and is called by it behind the headless Service. */
 function frontPod(namespace: string, name: string): Pod {
   const { metadata, spec } = localPod(namespace, name);
-  return { metadata: { ...metadata, labels: { app: FRONT } }, spec };
+  return { metadata: { ...metadata, labels: { app: FRONT } }, spec: { ...spec!, hostname: name, subdomain: EACH } };
 }
 
 function offloaded({ metadata, spec }: Pod): Pod {
