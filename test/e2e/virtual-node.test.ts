@@ -767,7 +767,7 @@ describe("pods on a virtual node", function () {
     await consumer.kubectl(["delete", "deployment/mobile", "statefulset/sole", "-n", NAMESPACE]);
   });
 
-  it("come to another node of the same provider with a grant of its own, and go with it", async () => {
+  it("come to another node of the same provider with a grant of its own, make room there for what is more important, and go with it", async () => {
     const [first] = (await consumer.client.list(ResourceSliceResource)).items;
     const { class: offered, providerClusterID = "" } = first?.spec ?? {};
     const id = { name: SECOND_NODE, namespace: first?.metadata.namespace };
@@ -777,7 +777,7 @@ describe("pods on a virtual node", function () {
       [Labels.replication]: "true",
     };
     const annotations = { [Annotations.createVirtualNode]: "true" };
-    const spec = { class: offered, providerClusterID, resources: { cpu: "1", memory: "512Mi", pods: "3" } };
+    const spec = { class: offered, providerClusterID, resources: { cpu: "1", memory: "512Mi", pods: "1" } };
     const slice = ResourceSliceResource.build({ metadata: { ...id, labels, annotations }, spec });
     await consumer.client.create(ResourceSliceResource, slice);
     const node = await until(`node ${SECOND_NODE}`, 60_000, async () => {
@@ -786,18 +786,29 @@ describe("pods on a virtual node", function () {
         ? found
         : undefined;
     });
-    expect(node.status?.allocatable).to.include({ cpu: "1", memory: "512Mi", pods: "3" });
+    expect(node.status?.allocatable).to.include({ cpu: "1", memory: "512Mi", pods: "1" });
     const nodeSelector = { "kubernetes.io/hostname": SECOND_NODE };
-    const { metadata, spec: podOfSecond } = pod(NAMESPACE, "of-second", { requests: { cpu: "10m" } });
-    await consumer.client.create(PodResource, { metadata, spec: { ...podOfSecond!, nodeSelector } });
+    const podOfSecond = (name: string, priorityClassName?: string): Pod => {
+      const { metadata, spec } = pod(NAMESPACE, name, { requests: { cpu: "10m" } });
+      return { metadata, spec: { ...spec!, nodeSelector, ...(priorityClassName ? { priorityClassName } : {}) } };
+    };
+    await consumer.client.create(PodResource, podOfSecond("of-second"));
     await podWhere("of-second", "the pod of the second node Ready", isReady);
     expect((await remotePod("of-second"))?.metadata?.labels).to.include({ [Labels.offloadingNodeName]: SECOND_NODE });
     expect(await consumer.kubectl(["exec", "of-second", "-n", NAMESPACE, "--", "echo", "here"])).to.equal("here\n");
+    await consumer.kubectl(["create", "priorityclass", "urgent", "--value=1000"]);
+    await consumer.client.create(PodResource, podOfSecond("urgent", "urgent"));
+    await podWhere("urgent", "the urgent pod Ready in its place", isReady);
+    // It has made room by its end; what is left of it goes a moment later.
+    await until("the end of the other", 20_000, async () =>
+      (await consumer.client.get(PodResource, { name: "of-second", namespace: NAMESPACE })) ? undefined : true,
+    );
+    expect(await remotePod("of-second")).to.equal(undefined);
     await consumer.client.delete(ResourceSliceResource, id);
     await until(`the end of node ${SECOND_NODE}`, 60_000, async () =>
       (await consumer.client.get(NodeResource, { name: SECOND_NODE })) ? undefined : true,
     );
-    expect(await remotePod("of-second")).to.equal(undefined);
+    expect(await remotePod("urgent")).to.equal(undefined);
     await readyPod(NAMESPACE, "web");
   });
 
