@@ -268,6 +268,87 @@ describe("offloading controllers against a real API server", function () {
     await client.mergePatch(VirtualNodeResource, VIRTUAL_NODE, { spec: { template: null } });
   });
 
+  it("runs a virtual node's process as the options say that it names, and anew when they change", async () => {
+    const id = { name: "custom", namespace: TO_PROVIDER };
+    const options = { name: "mine", namespace: "app" };
+    const tolerations = [{ key: "edge", operator: "Exists" }];
+    const template = VkOptionsTemplateResource.build({
+      metadata: options,
+      spec: {
+        createNode: false,
+        disableNetworkCheck: true,
+        containerImage: "agent:mine",
+        metricsEnabled: true,
+        metricsAddress: ":9999",
+        pullPolicy: "Never",
+        resources: { requests: { cpu: "11m" } },
+        // Which virtual node it is they do not say.
+        extraArgs: ["--ping-interval=7s", "--nodename=other", "--create-node", "true"],
+        extraLabels: { team: "a" },
+        extraAnnotations: { note: "b" },
+        nodeExtraLabels: { rack: "7" },
+        nodeExtraAnnotations: { owner: "me" },
+        replicas: 2,
+        imagePullSecrets: [{ name: "registry" }],
+        tolerations,
+      },
+    });
+    await client.create(VkOptionsTemplateResource, template);
+    const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, vkOptionsTemplateRef: options };
+    await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
+    const deploymentWhere = (what: string, isWanted: (deployment: Deployment) => boolean): Promise<Deployment> =>
+      eventually(what, async () => {
+        const deployment = await client.get(DeploymentResource, { ...id, name: "vk-custom" });
+        return deployment && isWanted(deployment) && deployment;
+      });
+    const argumentsOf = ({ spec: { template } = {} as never }: Deployment): string[] =>
+      template.spec?.containers[0]?.args ?? [];
+
+    const made = await deploymentWhere("the Deployment", () => true);
+    const pod = made.spec?.template;
+    const [container] = pod?.spec?.containers ?? [];
+    expect(made.spec?.replicas).to.equal(2);
+    expect(pod?.metadata?.labels).to.include({ team: "a" });
+    expect(pod?.metadata?.annotations).to.include({ note: "b" });
+    expect(pod?.spec?.tolerations).to.deep.equal(tolerations);
+    expect(pod?.spec?.imagePullSecrets).to.deep.include({ name: "registry" });
+    expect(container).to.deep.include({ image: "agent:mine", imagePullPolicy: "Never" });
+    expect(container?.resources).to.deep.equal({ requests: { cpu: "11m" } });
+    expect(argumentsOf(made))
+      .to.include.members(["--nodename=custom", "--create-node=false", "--node-check-network=false"])
+      .and.include.members(["--ping-interval=7s", "--node-extra-labels=rack=7", "--node-extra-annotations=owner=me"])
+      .and.include("--metrics-address=:9999")
+      .and.not.include.members(["--nodename=other", "--create-node"]);
+    await nodeIs("None", id);
+
+    const change = {
+      spec: { nodeExtraLabels: { rack: null, row: "3" }, resources: { requests: { cpu: "12m" } }, replicas: 1 },
+    };
+    await client.mergePatch(VkOptionsTemplateResource, options, change);
+    const changed = await deploymentWhere("the change", (one) =>
+      argumentsOf(one).includes("--node-extra-labels=row=3"),
+    );
+    expect(argumentsOf(changed)).to.not.include("--node-extra-labels=rack=7");
+    expect(changed.spec?.template.spec?.containers[0]?.resources).to.deep.equal({ requests: { cpu: "12m" } });
+    expect(changed.spec?.replicas).to.equal(1);
+    expect(changed.metadata?.generation).to.be.greaterThan(made.metadata?.generation ?? 0);
+
+    // A process that runs goes on while nobody knows how it should.
+    await client.delete(VkOptionsTemplateResource, options);
+    const refused = await eventually("the refusal", async () => {
+      const { conditions } = (await client.get(VirtualNodeResource, id))?.status ?? {};
+      const condition = findCondition(conditions, "VirtualKubelet");
+      return condition?.reason === "Refused" && condition;
+    });
+    expect(refused.message).to.contain("there is no VkOptionsTemplate app/mine");
+    const left = await deploymentWhere("the process", () => true);
+    expect(left.metadata?.generation).to.equal(changed.metadata?.generation);
+    await client.mergePatch(VirtualNodeResource, id, { spec: { vkOptionsTemplateRef: null } });
+    await deploymentWhere("the installation's own options", (one) => !argumentsOf(one).includes("--ping-interval=7s"));
+    await client.delete(VirtualNodeResource, id);
+    await gone(client, VirtualNodeResource, id);
+  });
+
   it("never adopts a namespace that exists, and makes its own when that is gone", async () => {
     await ensureNamespace(client, "theirs");
     const id = { name: "provider", namespace: FROM_CONSUMER };

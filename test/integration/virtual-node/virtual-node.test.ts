@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import https from "node:https";
 import { TLSSocket } from "node:tls";
-import type { Event, Pod, PodStatus } from "kubernetes-types/core/v1";
+import type { Event, Node, Pod, PodStatus } from "kubernetes-types/core/v1";
 import {
   Annotations,
   ConfigurationResource,
@@ -1073,6 +1073,23 @@ describe("virtual node between two API servers", function () {
     const after = await appears(provider, ShadowPodResource, remote("web"));
     expect(after.metadata.uid).to.equal(before.metadata.uid);
     expect((await appears(consumer, PodResource, local("web"))).metadata?.uid).to.equal(pod.metadata?.uid);
+  });
+
+  it("gives its Node the labels and annotations of its options, and takes those back that they have no more", async () => {
+    const node = (isWanted: (labels: Record<string, string>) => boolean): Promise<Node> =>
+      appears(consumer, NodeResource, { name: NODE }, ({ metadata }) => isWanted(metadata?.labels ?? {}));
+    await harness.stopVirtualNode();
+    const labels = ["--node-extra-labels=rack=7", "--node-extra-labels=row=1"];
+    await harness.startVirtualNode(NODE, [...labels, "--node-extra-annotations=owner=me"]);
+    expect((await node(({ rack }) => rack === "7")).metadata?.annotations).to.include({ owner: "me" });
+    await harness.stopVirtualNode();
+    await harness.startVirtualNode(NODE, ["--node-extra-labels=row=3"]);
+    const changed = await node(({ row }) => row === "3");
+    expect(changed.metadata?.labels).to.not.have.property("rack");
+    expect(changed.metadata?.annotations).to.not.have.property("owner");
+    await harness.stopVirtualNode();
+    await harness.startVirtualNode();
+    await node(({ row }) => row === undefined);
   });
 
   it("does not run a pod again that has ended, when the provider has lost what it knew of it", async () => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Node } from "kubernetes-types/core/v1";
 import {
   Finalizers,
@@ -132,10 +133,21 @@ export function virtualNodeController(context: ControllerContext): Controller {
     await Promise.all([
       client.apply(ServiceAccountResource, serviceAccountOf(virtualNode), by),
       client.apply(ClusterRoleBindingResource, clusterRoleBindingOf(virtualNode), by),
-      client.apply(DeploymentResource, deploymentOf({ virtualNode, options, config, localPodCIDRs }), by),
+      ensureDeployment(deploymentOf({ virtualNode, options, config, localPodCIDRs })),
       ensureNamespaceMap(virtualNode),
       ensureCustomRights(virtualNode, options),
     ]);
+  }
+
+  async function ensureDeployment(wanted: Deployment): Promise<void> {
+    const { name = "", namespace = "" } = wanted.metadata ?? {};
+    const isRecreate = wanted.spec?.strategy?.type === "Recreate";
+    // Nobody but the API server has set it, so that an apply does not take it away, and with the other strategy it is refused.
+    if (isRecreate && deployments.find(namespace, name)?.spec?.strategy?.rollingUpdate) {
+      const strategy = { type: "Recreate", rollingUpdate: null };
+      await client.mergePatch(DeploymentResource, { name, namespace }, { spec: { strategy } });
+    }
+    await client.apply(DeploymentResource, wanted, { fieldManager: FIELD_MANAGER });
   }
 
   /** Only where the administrator has made the role, and for a virtual node that reflects something of it. */

@@ -17,7 +17,7 @@ import { UNPRIVILEGED } from "../../../install/security-context.js";
 import { ownerReference } from "../../../runtime/index.js";
 import type { ControllerConfig } from "../../context.js";
 import { labelSelectorText } from "./label-selector-text.js";
-import { withUserTemplate } from "./user-template.js";
+import { furtherArguments, withUserTemplate } from "./user-template.js";
 
 /** What the virtual node's process is started from. What may change while it runs is not here: it reads that from its VirtualNode. */
 export interface VirtualKubeletInputs {
@@ -148,13 +148,14 @@ function metricsPort(address = ""): number {
 
 function argumentsOf(inputs: VirtualKubeletInputs): string[] {
   const { options } = inputs;
+  const identity = identityArguments(inputs);
   return [
     "virtual-node",
-    ...identityArguments(inputs),
+    ...identity,
     ...reflectionArguments(options),
     ...nodeArguments(options),
     ...metricsArguments(options),
-    ...(options.extraArgs ?? []),
+    ...furtherArguments(options.extraArgs ?? [], identity),
   ];
 }
 

@@ -116,7 +116,7 @@ function byKey<T>(entries: T[], key: (entry: T) => string): T[] {
 }
 
 /** Those arguments that leave the fixed ones as they are; a value may stand behind its name. */
-function furtherArguments(args: string[], fixed: readonly string[]): string[] {
+export function furtherArguments(args: readonly string[], fixed: readonly string[]): string[] {
   const names = new Set(fixed.map(nameOf));
   let skipsValue = false;
   return args.filter((argument) => {
