@@ -53,7 +53,8 @@ export function throughProxy(text: string, proxyURL: string | undefined): string
 
 function read(text: string): Kubeconfig {
   try {
-    const config: unknown = parse(text);
+    // Warnings would quote it on the standard error stream.
+    const config: unknown = parse(text, { logLevel: "error" });
     if (typeof config === "object" && config !== null) return config;
   } catch {
     // The parser's own message quotes the text.
