@@ -43,8 +43,17 @@ export const authentication = defineResource({
   },
   diff(request) {
     const { oldInputs, inputs } = request;
-    const isSame = !isUnknown(inputs.authzPolicy) && policyOf(inputs.authzPolicy) === policyOf(oldInputs.authzPolicy);
-    return { ...repairDrift(request), ...(isSame ? { ignore: ["authzPolicy"] } : { replace: ["authzPolicy"] }) };
+    const isSamePolicy =
+      !isUnknown(inputs.authzPolicy) && policyOf(inputs.authzPolicy) === policyOf(oldInputs.authzPolicy);
+    return {
+      ...repairDrift(request),
+      replace: isSamePolicy ? [] : ["authzPolicy"],
+      ignore: [
+        ...(isSamePolicy ? ["authzPolicy"] : []),
+        // Left out, it stays as it is.
+        ...(inputs.tenantCondition === undefined ? ["tenantCondition"] : []),
+      ],
+    };
   },
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AuthenticationOutputs>>> {
     if (old && onlyForceChanged(inputs, old.oldInputs)) return { drift: [] };

@@ -47,7 +47,12 @@ export const resourceSlice = defineResource({
   async check(context, _inputs, failures, oldInputs) {
     if (!oldInputs) await checkDifferentClusters(context, failures);
   },
-  diff: repairDrift,
+  diff(request) {
+    const { sliceName, providerClusterId } = request.outputs;
+    const wanted = request.inputs.name ?? providerClusterId;
+    // Writing the usual name down, or leaving it out, names no other.
+    return { ...repairDrift(request), ignore: wanted !== undefined && wanted === sliceName ? ["name"] : [] };
+  },
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<ResourceSliceOutputs>>> {
     const name = inputs.name === undefined ? undefined : known(inputs.name);
     if (old) {

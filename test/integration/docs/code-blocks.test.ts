@@ -8,6 +8,7 @@ import { agentManifests, resourceTypeOf } from "../../../agent/install/index.js"
 import { NamespaceResource, type KubeObject } from "../../../agent/runtime/index.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
+import { registry } from "../../../provider/resources/index.js";
 import type { Examples } from "../../../provider/schema/examples.js";
 import { providerConfig } from "../../../provider/framework/index.js";
 import { ensureTool } from "../../clusters/components/ensure.js";
@@ -148,6 +149,20 @@ describe("the code blocks of the documentation", function () {
       check: ({ text }) => {
         expect(text).to.contain(`$1:${Ports.metrics}"`);
         return Promise.resolve("YAML and the port alone: there is no Prometheus here");
+      },
+    },
+    {
+      name: "a file of imports",
+      fits: ({ language }) => language === "json",
+      check({ text }) {
+        const { resources } = JSON.parse(text) as { resources: { type: string; name: string; parent?: string }[] };
+        const tokens = [...registry.resources, ...registry.components].map(({ token }) => token);
+        const names = resources.map(({ name }) => name);
+        for (const { type, parent } of resources) {
+          expect(tokens).to.include(type);
+          if (parent) expect(names).to.include(parent);
+        }
+        return Promise.resolve("types and parents: the import itself is a test of its own");
       },
     },
     {
