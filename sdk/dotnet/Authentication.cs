@@ -84,6 +84,12 @@ namespace Pulumi.Liqo
         public Output<bool> ForceUnreachable { get; private set; } = null!;
 
         /// <summary>
+        /// What that Secret holds, where this program's credentials may read it: the identity, for the provider's tenant namespace alone. The agents renew it; a refresh takes up what there is.
+        /// </summary>
+        [Output("identity")]
+        public Output<string?> Identity { get; private set; } = null!;
+
+        /// <summary>
         /// The Identity in the consumer's tenant namespace; empty without a handshake.
         /// </summary>
         [Output("identityName")]
@@ -186,6 +192,7 @@ namespace Pulumi.Liqo
                 Version = Utilities.Version,
                 AdditionalSecretOutputs =
                 {
+                    "identity",
                     "kubeconfig",
                 },
             };

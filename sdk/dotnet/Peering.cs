@@ -76,6 +76,12 @@ namespace Pulumi.Liqo
         public Output<Outputs.GatewayEndpoint?> Endpoint { get; private set; } = null!;
 
         /// <summary>
+        /// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        /// </summary>
+        [Output("identity")]
+        public Output<string?> Identity { get; private set; } = null!;
+
+        /// <summary>
         /// The provider's cluster ID.
         /// </summary>
         [Output("providerClusterId")]
@@ -92,6 +98,12 @@ namespace Pulumi.Liqo
         /// </summary>
         [Output("reverseAcceptedResources")]
         public Output<ImmutableDictionary<string, string>?> ReverseAcceptedResources { get; private set; } = null!;
+
+        /// <summary>
+        /// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        /// </summary>
+        [Output("reverseIdentity")]
+        public Output<string?> ReverseIdentity { get; private set; } = null!;
 
         /// <summary>
         /// The virtual node on the provider, if bidirectional.
@@ -129,6 +141,11 @@ namespace Pulumi.Liqo
             var defaultOptions = new ComponentResourceOptions
             {
                 Version = Utilities.Version,
+                AdditionalSecretOutputs =
+                {
+                    "identity",
+                    "reverseIdentity",
+                },
             };
             var merged = ComponentResourceOptions.Merge(defaultOptions, options);
             // Override the ID if one was specified for consistency with other language SDKs.

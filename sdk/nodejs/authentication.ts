@@ -82,6 +82,10 @@ export class Authentication extends pulumi.CustomResource {
      */
     declare public readonly forceUnreachable: pulumi.Output<boolean>;
     /**
+     * What that Secret holds, where this program's credentials may read it: the identity, for the provider's tenant namespace alone. The agents renew it; a refresh takes up what there is.
+     */
+    declare public /*out*/ readonly identity: pulumi.Output<string | undefined>;
+    /**
      * The Identity in the consumer's tenant namespace; empty without a handshake.
      */
     declare public /*out*/ readonly identityName: pulumi.Output<string>;
@@ -159,6 +163,7 @@ export class Authentication extends pulumi.CustomResource {
             resourceInputs["apiServer"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
+            resourceInputs["identity"] = undefined /*out*/;
             resourceInputs["identityName"] = undefined /*out*/;
             resourceInputs["kubeconfigSecretName"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
@@ -171,6 +176,7 @@ export class Authentication extends pulumi.CustomResource {
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["drift"] = undefined /*out*/;
             resourceInputs["forceUnreachable"] = undefined /*out*/;
+            resourceInputs["identity"] = undefined /*out*/;
             resourceInputs["identityName"] = undefined /*out*/;
             resourceInputs["inBand"] = undefined /*out*/;
             resourceInputs["kubeconfig"] = undefined /*out*/;
@@ -186,7 +192,7 @@ export class Authentication extends pulumi.CustomResource {
             resourceInputs["userName"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const secretOpts = { additionalSecretOutputs: ["kubeconfig"] };
+        const secretOpts = { additionalSecretOutputs: ["identity", "kubeconfig"] };
         opts = pulumi.mergeOptions(opts, secretOpts);
         super(Authentication.__pulumiType, name, resourceInputs, opts);
     }

@@ -65,6 +65,10 @@ export class Peering extends pulumi.ComponentResource {
      */
     declare public /*out*/ readonly endpoint: pulumi.Output<outputs.GatewayEndpoint | undefined>;
     /**
+     * The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+     */
+    declare public /*out*/ readonly identity: pulumi.Output<string | undefined>;
+    /**
      * The provider's cluster ID.
      */
     declare public /*out*/ readonly providerClusterId: pulumi.Output<string>;
@@ -76,6 +80,10 @@ export class Peering extends pulumi.ComponentResource {
      * What the consumer has granted the provider, if bidirectional.
      */
     declare public /*out*/ readonly reverseAcceptedResources: pulumi.Output<{[key: string]: string} | undefined>;
+    /**
+     * The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+     */
+    declare public /*out*/ readonly reverseIdentity: pulumi.Output<string | undefined>;
     /**
      * The virtual node on the provider, if bidirectional.
      */
@@ -132,9 +140,11 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["additionalSlices"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["endpoint"] = undefined /*out*/;
+            resourceInputs["identity"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["remappedCIDRs"] = undefined /*out*/;
             resourceInputs["reverseAcceptedResources"] = undefined /*out*/;
+            resourceInputs["reverseIdentity"] = undefined /*out*/;
             resourceInputs["reverseVirtualNodeName"] = undefined /*out*/;
             resourceInputs["tenantNamespaces"] = undefined /*out*/;
             resourceInputs["virtualNodeName"] = undefined /*out*/;
@@ -143,14 +153,18 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["additionalSlices"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
             resourceInputs["endpoint"] = undefined /*out*/;
+            resourceInputs["identity"] = undefined /*out*/;
             resourceInputs["providerClusterId"] = undefined /*out*/;
             resourceInputs["remappedCIDRs"] = undefined /*out*/;
             resourceInputs["reverseAcceptedResources"] = undefined /*out*/;
+            resourceInputs["reverseIdentity"] = undefined /*out*/;
             resourceInputs["reverseVirtualNodeName"] = undefined /*out*/;
             resourceInputs["tenantNamespaces"] = undefined /*out*/;
             resourceInputs["virtualNodeName"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
+        const secretOpts = { additionalSecretOutputs: ["identity", "reverseIdentity"] };
+        opts = pulumi.mergeOptions(opts, secretOpts);
         super(Peering.__pulumiType, name, resourceInputs, opts, true /*remote*/);
     }
 }

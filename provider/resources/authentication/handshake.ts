@@ -1,8 +1,9 @@
 import { Labels } from "../../../agent/api/index.js";
+import { SecretResource } from "../../../agent/runtime/index.js";
 import type { Pair } from "../../preconditions/index.js";
-import { concurrently, type Progress } from "../../waits/index.js";
+import { concurrently, ifVisible, type Progress } from "../../waits/index.js";
 import { ensureTenantNamespace } from "../tenant-namespace/index.js";
-import { applyIdentity, waitForKubeconfig } from "./identity.js";
+import { applyIdentity, kubeconfigIn, waitForKubeconfig } from "./identity.js";
 import { inBandProxyUrl } from "./in-band.js";
 import { ensureNonce, ensureSignature } from "./nonce.js";
 import { partiesOf, type Parties } from "./party.js";
@@ -15,6 +16,7 @@ export interface Authenticated {
   namespaces: { consumer: string; provider: string };
   identityName: string;
   kubeconfigSecretName: string;
+  identity?: string;
   apiServer: string;
   proxyURL?: string;
 }
@@ -55,10 +57,13 @@ export function authenticate(
     scope.status("consumer: Identity applied");
     const kubeconfigSecretName = await waitForKubeconfig(scope, parties.consumer, identity);
     scope.status("consumer: Identity ready");
+    const secret = { name: kubeconfigSecretName, namespace: parties.consumer.namespace };
+    const made = kubeconfigIn(await ifVisible(parties.consumer.client.get(SecretResource, secret, scope.signal)));
     return {
       namespaces,
       identityName: identity.metadata.name ?? "",
       kubeconfigSecretName,
+      ...(made === undefined ? {} : { identity: made }),
       apiServer: grant.authParams.apiServer ?? "",
       proxyURL: grant.authParams.proxyURL || undefined,
     };
@@ -101,6 +106,7 @@ export function introduce(
       namespaces,
       identityName: "",
       kubeconfigSecretName: secret.metadata?.name ?? "",
+      identity: kubeconfig,
       apiServer: serverOf(kubeconfig),
       proxyURL: proxyOf(kubeconfig),
     };

@@ -1,5 +1,7 @@
+import type { Secret } from "kubernetes-types/core/v1";
 import {
   controlPlaneIdentityName,
+  DataKeys,
   IdentityResource,
   Labels,
   type AuthParams,
@@ -66,6 +68,12 @@ export function waitForKubeconfig(progress: Progress, consumer: Party, identity:
     },
     explain: (signal) => explainAgent(consumer, signal),
   });
+}
+
+/** The identity itself: the kubeconfig in a Secret of the consumer's. Undefined where it may not be read. */
+export function kubeconfigIn(secret: Secret | undefined): string | undefined {
+  const content = secret?.data?.[DataKeys.kubeconfig];
+  return content === undefined ? undefined : Buffer.from(content, "base64").toString("utf8");
 }
 
 /** Absent and empty mean the same here; an object carries no nulls. */

@@ -4,6 +4,7 @@ import { DataKeys, type Tenant } from "../../../agent/api/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { kubeconfigSecret, ownUserBinding } from "./own-identity.js";
+import { kubeconfigIn } from "./identity.js";
 import { checkOwnKubeconfig, proxyOf, serverOf, throughProxy } from "./own-identity-kubeconfig.js";
 import type { Parties } from "./party.js";
 import type { AuthenticationInputs, AuthenticationOutputs } from "./schema.js";
@@ -63,12 +64,14 @@ export function ownIdentityOutputs(
   secrets: Secret[] | undefined,
   kubeconfig: string | undefined,
   proxyURL: string | undefined,
-): Pick<AuthenticationOutputs, "identityName" | "kubeconfigSecretName" | "apiServer" | "usedProxyURL"> {
+): Pick<AuthenticationOutputs, "identityName" | "kubeconfigSecretName" | "identity" | "apiServer" | "usedProxyURL"> {
   const used = kubeconfig === undefined ? undefined : throughProxy(kubeconfig, proxyURL);
+  const held = kubeconfigIn(secrets?.[0]);
   const proxy = used === undefined ? undefined : proxyOf(used);
   return {
     identityName: "",
     kubeconfigSecretName: secrets?.[0]?.metadata?.name ?? "",
+    ...(held === undefined ? {} : { identity: held }),
     apiServer: used === undefined ? "" : serverOf(used),
     ...(proxy ? { usedProxyURL: proxy } : {}),
   };

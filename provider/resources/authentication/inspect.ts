@@ -5,7 +5,7 @@ import type { Pair } from "../../preconditions/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { findTenantNamespaces, namesOf, namespaceDeviations } from "../tenant-namespace/index.js";
-import { findIdentity } from "./identity.js";
+import { findIdentity, kubeconfigIn } from "./identity.js";
 import { presentProxyUrl } from "./in-band.js";
 import { findNonce } from "./nonce.js";
 import { findKubeconfigSecrets, findUserBinding, isByHand } from "./own-identity.js";
@@ -78,7 +78,9 @@ export async function inspectAuthentication(
       consumerClusterId: pair.consumer.clusterId,
       providerClusterId: pair.provider.clusterId,
       tenantNamespaces: namespaces,
-      ...(isOwn ? ownIdentityOutputs(own.secrets, observed.kubeconfig, wantedProxy) : identityOutputs(identity)),
+      ...(isOwn
+        ? ownIdentityOutputs(own.secrets, observed.kubeconfig, wantedProxy)
+        : identityOutputs(identity, secrets)),
       drift: [...drift, ...(isOwn ? [] : handshakeDrift({ tenant, identity, nonce, publicKey })), ...changed],
     },
   };
@@ -117,11 +119,15 @@ function handshakeDrift({
 
 function identityOutputs(
   identity: Identity | undefined,
-): Pick<AuthenticationOutputs, "identityName" | "kubeconfigSecretName" | "apiServer" | "usedProxyURL"> {
+  secrets: Secret[] | undefined,
+): Pick<AuthenticationOutputs, "identityName" | "kubeconfigSecretName" | "identity" | "apiServer" | "usedProxyURL"> {
   const { apiServer = "", proxyURL } = identity?.spec.authParams ?? {};
+  const kubeconfigSecretName = identity?.status?.kubeconfigSecretRef?.name ?? "";
+  const kubeconfig = kubeconfigIn(secrets?.find(({ metadata }) => metadata?.name === kubeconfigSecretName));
   return {
     identityName: identity?.metadata.name ?? "",
-    kubeconfigSecretName: identity?.status?.kubeconfigSecretRef?.name ?? "",
+    kubeconfigSecretName,
+    ...(kubeconfig === undefined ? {} : { identity: kubeconfig }),
     apiServer,
     ...(proxyURL ? { usedProxyURL: proxyURL } : {}),
   };

@@ -87,6 +87,15 @@ export const authenticationOutputs = z.object({
   kubeconfigSecretName: z
     .string()
     .meta({ description: "The Secret beside it, with the kubeconfig that the consumer's agent uses." }),
+  identity: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "What that Secret holds, where this program's credentials may read it: the identity, for the provider's tenant namespace alone. The agents renew it; a refresh " +
+        "takes up what there is.",
+      secret: true,
+    }),
   apiServer: z.string().meta({ description: "URL of the provider's API server, as the identity has it." }),
   usedProxyURL: z.string().optional().meta({ description: "The proxy that the identity goes through, if any." }),
   drift,

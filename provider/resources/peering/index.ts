@@ -10,6 +10,7 @@ type Outputs = Record<string, pulumi.Output<unknown>>;
 const LINK = ["gatewayServerLocation", "gatewayServer", "gatewayClient", "mtu", "keyRotationTrigger"] as const;
 const LINK_OUTPUTS = ["remappedCIDRs", "endpoint"] as const;
 const PAIR_OUTPUTS = ["consumerClusterId", "providerClusterId", "tenantNamespaces"] as const;
+const IDENTITY_OUTPUTS = ["identity"] as const;
 const SLICE_OUTPUTS = ["virtualNodeName", "acceptedResources"] as const;
 
 const TOKEN = "liqo:index:Peering";
@@ -79,7 +80,7 @@ export const peering = defineComponent({
         "Authentication",
         `${prefix}authentication`,
         { ...pair, ...access },
-        PAIR_OUTPUTS,
+        [...PAIR_OUTPUTS, ...IDENTITY_OUTPUTS],
         waitsFor,
       );
       const ask = (suffix: string, sliceName: pulumi.Input<unknown>, request: Inputs): Child =>
@@ -96,9 +97,10 @@ export const peering = defineComponent({
       slice: main?.ask(`resources-${name}`, name, request),
     }));
     const state: Inputs = {
-      ...pick(main?.authentication.outputs ?? {}, PAIR_OUTPUTS),
+      ...pick(main?.authentication.outputs ?? {}, [...PAIR_OUTPUTS, ...IDENTITY_OUTPUTS]),
       ...pick(main?.slice?.outputs ?? {}, SLICE_OUTPUTS),
       ...pick(network?.outputs ?? {}, LINK_OUTPUTS),
+      ...(back ? { reverseIdentity: back.authentication.outputs["identity"] } : {}),
       ...(back?.slice
         ? {
             reverseVirtualNodeName: back.slice.outputs["virtualNodeName"],

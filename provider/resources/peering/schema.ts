@@ -111,8 +111,18 @@ const grantedSlice = z
   })
   .meta({ description: "A further ResourceSlice.", typeName: "GrantedResourceSlice" });
 
+const identity = (of: string) =>
+  z
+    .string()
+    .optional()
+    .meta({
+      description: `${of}, as a kubeconfig, where this program's credentials may read it; see Authentication.`,
+      secret: true,
+    });
+
 export const peeringOutputs = z.object({
   ...pairOutputs,
+  identity: identity("The consumer's identity on the provider"),
   virtualNodeName: z.string().optional().meta({ description: "The virtual node on the consumer." }),
   acceptedResources: z
     .record(z.string(), z.string())
@@ -134,6 +144,7 @@ export const peeringOutputs = z.object({
     .record(z.string(), z.string())
     .optional()
     .meta({ description: "What the consumer has granted the provider, if bidirectional." }),
+  reverseIdentity: identity("The provider's identity on the consumer, if bidirectional"),
   additionalSlices: z
     .array(grantedSlice)
     .optional()

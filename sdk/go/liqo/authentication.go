@@ -62,6 +62,8 @@ type Authentication struct {
 	Drift pulumi.StringArrayOutput `pulumi:"drift"`
 	// When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 	ForceUnreachable pulumi.BoolOutput `pulumi:"forceUnreachable"`
+	// What that Secret holds, where this program's credentials may read it: the identity, for the provider's tenant namespace alone. The agents renew it; a refresh takes up what there is.
+	Identity pulumi.StringPtrOutput `pulumi:"identity"`
 	// The Identity in the consumer's tenant namespace; empty without a handshake.
 	IdentityName pulumi.StringOutput `pulumi:"identityName"`
 	// Reach the provider's API server through the tunnel, where the consumer cannot reach it directly. Needs a NetworkLink that is connected. Default: false.
@@ -107,6 +109,7 @@ func NewAuthentication(ctx *pulumi.Context,
 		args.Kubeconfig = pulumi.ToSecret(args.Kubeconfig).(pulumi.StringPtrInput)
 	}
 	secrets := pulumi.AdditionalSecretOutputs([]string{
+		"identity",
 		"kubeconfig",
 	})
 	opts = append(opts, secrets)
@@ -308,6 +311,11 @@ func (o AuthenticationOutput) Drift() pulumi.StringArrayOutput {
 // When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
 func (o AuthenticationOutput) ForceUnreachable() pulumi.BoolOutput {
 	return o.ApplyT(func(v *Authentication) pulumi.BoolOutput { return v.ForceUnreachable }).(pulumi.BoolOutput)
+}
+
+// What that Secret holds, where this program's credentials may read it: the identity, for the provider's tenant namespace alone. The agents renew it; a refresh takes up what there is.
+func (o AuthenticationOutput) Identity() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Authentication) pulumi.StringPtrOutput { return v.Identity }).(pulumi.StringPtrOutput)
 }
 
 // The Identity in the consumer's tenant namespace; empty without a handshake.

@@ -61,12 +61,16 @@ type Peering struct {
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
 	// Where the gateway server is reached.
 	Endpoint GatewayEndpointPtrOutput `pulumi:"endpoint"`
+	// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+	Identity pulumi.StringPtrOutput `pulumi:"identity"`
 	// The provider's cluster ID.
 	ProviderClusterId pulumi.StringOutput `pulumi:"providerClusterId"`
 	// The ranges by which each cluster reaches the other; they differ from the real ones where those are taken.
 	RemappedCIDRs RemappedCIDRsPtrOutput `pulumi:"remappedCIDRs"`
 	// What the consumer has granted the provider, if bidirectional.
 	ReverseAcceptedResources pulumi.StringMapOutput `pulumi:"reverseAcceptedResources"`
+	// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+	ReverseIdentity pulumi.StringPtrOutput `pulumi:"reverseIdentity"`
 	// The virtual node on the provider, if bidirectional.
 	ReverseVirtualNodeName pulumi.StringPtrOutput `pulumi:"reverseVirtualNodeName"`
 	// The namespaces that hold the peering's resources.
@@ -121,6 +125,11 @@ func NewPeering(ctx *pulumi.Context,
 	if args.IdentityKubeconfig != nil {
 		args.IdentityKubeconfig = pulumi.ToSecret(args.IdentityKubeconfig).(pulumi.StringPtrInput)
 	}
+	secrets := pulumi.AdditionalSecretOutputs([]string{
+		"identity",
+		"reverseIdentity",
+	})
+	opts = append(opts, secrets)
 	opts = internal.PkgResourceDefaultOpts(opts)
 	var resource Peering
 	err := ctx.RegisterRemoteComponentResource("liqo:index:Peering", name, args, &resource, opts...)
@@ -356,6 +365,11 @@ func (o PeeringOutput) Endpoint() GatewayEndpointPtrOutput {
 	return o.ApplyT(func(v *Peering) GatewayEndpointPtrOutput { return v.Endpoint }).(GatewayEndpointPtrOutput)
 }
 
+// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+func (o PeeringOutput) Identity() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Peering) pulumi.StringPtrOutput { return v.Identity }).(pulumi.StringPtrOutput)
+}
+
 // The provider's cluster ID.
 func (o PeeringOutput) ProviderClusterId() pulumi.StringOutput {
 	return o.ApplyT(func(v *Peering) pulumi.StringOutput { return v.ProviderClusterId }).(pulumi.StringOutput)
@@ -369,6 +383,11 @@ func (o PeeringOutput) RemappedCIDRs() RemappedCIDRsPtrOutput {
 // What the consumer has granted the provider, if bidirectional.
 func (o PeeringOutput) ReverseAcceptedResources() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Peering) pulumi.StringMapOutput { return v.ReverseAcceptedResources }).(pulumi.StringMapOutput)
+}
+
+// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+func (o PeeringOutput) ReverseIdentity() pulumi.StringPtrOutput {
+	return o.ApplyT(func(v *Peering) pulumi.StringPtrOutput { return v.ReverseIdentity }).(pulumi.StringPtrOutput)
 }
 
 // The virtual node on the provider, if bidirectional.

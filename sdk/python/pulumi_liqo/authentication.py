@@ -342,12 +342,13 @@ class Authentication(pulumi.CustomResource):
             __props__.__dict__["api_server"] = None
             __props__.__dict__["consumer_cluster_id"] = None
             __props__.__dict__["drift"] = None
+            __props__.__dict__["identity"] = None
             __props__.__dict__["identity_name"] = None
             __props__.__dict__["kubeconfig_secret_name"] = None
             __props__.__dict__["provider_cluster_id"] = None
             __props__.__dict__["tenant_namespaces"] = None
             __props__.__dict__["used_proxy_url"] = None
-        secret_opts = pulumi.ResourceOptions(additional_secret_outputs=["kubeconfig"])
+        secret_opts = pulumi.ResourceOptions(additional_secret_outputs=["identity", "kubeconfig"])
         opts = pulumi.ResourceOptions.merge(opts, secret_opts)
         super(Authentication, __self__).__init__(
             'liqo:index:Authentication',
@@ -377,6 +378,7 @@ class Authentication(pulumi.CustomResource):
         __props__.__dict__["consumer_cluster_id"] = None
         __props__.__dict__["drift"] = None
         __props__.__dict__["force_unreachable"] = None
+        __props__.__dict__["identity"] = None
         __props__.__dict__["identity_name"] = None
         __props__.__dict__["in_band"] = None
         __props__.__dict__["kubeconfig"] = None
@@ -439,6 +441,14 @@ class Authentication(pulumi.CustomResource):
         When deleting, go on without a cluster that cannot be reached, as it is gone for good, and clean the other one alone. The provider's deleteUnreachable does the same for all resources. Default: false.
         """
         return pulumi.get(self, "force_unreachable")
+
+    @_builtins.property
+    @pulumi.getter
+    def identity(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        What that Secret holds, where this program's credentials may read it: the identity, for the provider's tenant namespace alone. The agents renew it; a refresh takes up what there is.
+        """
+        return pulumi.get(self, "identity")
 
     @_builtins.property
     @pulumi.getter(name="identityName")

@@ -723,12 +723,16 @@ class Peering(pulumi.ComponentResource):
             __props__.__dict__["additional_slices"] = None
             __props__.__dict__["consumer_cluster_id"] = None
             __props__.__dict__["endpoint"] = None
+            __props__.__dict__["identity"] = None
             __props__.__dict__["provider_cluster_id"] = None
             __props__.__dict__["remapped_cidrs"] = None
             __props__.__dict__["reverse_accepted_resources"] = None
+            __props__.__dict__["reverse_identity"] = None
             __props__.__dict__["reverse_virtual_node_name"] = None
             __props__.__dict__["tenant_namespaces"] = None
             __props__.__dict__["virtual_node_name"] = None
+        secret_opts = pulumi.ResourceOptions(additional_secret_outputs=["identity", "reverseIdentity"])
+        opts = pulumi.ResourceOptions.merge(opts, secret_opts)
         super(Peering, __self__).__init__(
             'liqo:index:Peering',
             resource_name,
@@ -769,6 +773,14 @@ class Peering(pulumi.ComponentResource):
         return pulumi.get(self, "endpoint")
 
     @_builtins.property
+    @pulumi.getter
+    def identity(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        """
+        return pulumi.get(self, "identity")
+
+    @_builtins.property
     @pulumi.getter(name="providerClusterId")
     def provider_cluster_id(self) -> pulumi.Output[_builtins.str]:
         """
@@ -791,6 +803,14 @@ class Peering(pulumi.ComponentResource):
         What the consumer has granted the provider, if bidirectional.
         """
         return pulumi.get(self, "reverse_accepted_resources")
+
+    @_builtins.property
+    @pulumi.getter(name="reverseIdentity")
+    def reverse_identity(self) -> pulumi.Output[Optional[_builtins.str]]:
+        """
+        The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        """
+        return pulumi.get(self, "reverse_identity")
 
     @_builtins.property
     @pulumi.getter(name="reverseVirtualNodeName")

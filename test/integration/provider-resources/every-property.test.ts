@@ -4,6 +4,7 @@ import {
   ConfigurationResource,
   GatewayClientResource,
   GatewayServerResource,
+  IdentityResource,
   Labels,
   Names,
   NamespaceOffloadingResource,
@@ -25,6 +26,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from "../../../agent/runtime/index.js";
+import { SECRET, SIGNATURE_KEY } from "../../../provider/server/signatures.js";
 import { until } from "../../clusters/support/wait.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
@@ -676,6 +678,22 @@ describe("every input property", function () {
       made.splice(made.indexOf(kept), 1, updated);
     });
   }
+
+  it("of Authentication leads to an identity, which is a secret output and follows its renewal", async () => {
+    const kept = made.find(({ type }) => type === "Authentication") as Kept;
+    const { client } = servers.consumer;
+    const { namespace } = await objectOf(client, IdentityResource, kept);
+    const id = { name: String(kept.state["kubeconfigSecretName"]), namespace };
+    const marked = (value: string) => ({ [SIGNATURE_KEY]: SECRET, value });
+    const held = (await client.get(SecretResource, id))?.data?.["kubeconfig"] ?? "";
+    expect(kept.state["identity"]).to.deep.equal(marked(Buffer.from(held, "base64").toString()));
+    const renewed = "apiVersion: v1\nkind: Config\n";
+    await client.mergePatch(SecretResource, id, { data: { kubeconfig: Buffer.from(renewed).toString("base64") } });
+    const found = await plugin.refresh(kept);
+    expect(found?.state["identity"]).to.deep.equal(marked(renewed));
+    expect(found?.state["drift"]).to.deep.equal([]);
+    expect(await plugin.diff(found!, kept.inputs)).to.deep.equal({});
+  });
 
   it("of NetworkLink that goes with a certain value of another, or names what is there only once the link is", async () => {
     const kept = made.find(({ type }) => type === "NetworkLink") as Kept;

@@ -11,6 +11,7 @@ import {
   GatewayClientResource,
   GatewayServerResource,
   IdentityResource,
+  kubeconfigSecretName,
   Labels,
   Names,
   NamespaceOffloadingResource,
@@ -162,12 +163,16 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, gatewaysRun: boolea
       };
       await setStatus(client, TenantResource, metadata, { tenantNamespace: metadata.namespace, authParams });
     }),
-    on(IdentityResource, async ({ metadata, status: present }) => {
-      if (present?.kubeconfigSecretRef) return;
-      await setStatus(client, IdentityResource, metadata, {
-        kubeconfigSecretRef: { name: `kubeconfig-${metadata.name}` },
-      });
-    }),
+    on(
+      IdentityResource,
+      async ({ metadata, status: present }) => {
+        if (present?.kubeconfigSecretRef) return;
+        const name = await makeKubeconfig(client, metadata, peer.id);
+        await setStatus(client, IdentityResource, metadata, { kubeconfigSecretRef: { name } });
+      },
+      ({ metadata: { name = "", namespace } }) =>
+        client.delete(SecretResource, { name: kubeconfigSecretName(name), namespace }),
+    ),
     on(ConfigurationResource, async ({ metadata, spec }) => {
       await setStatus(client, ConfigurationResource, metadata, { remote: { cidr: spec.remote?.cidr } });
     }),
@@ -384,6 +389,21 @@ async function signNonce(client: KubeClient, metadata: KubeObject["metadata"], d
 function keysOf({ metadata, spec }: GatewayServer | GatewayClient): { name: string; namespace?: string } {
   const name = spec.secretRef?.name || gatewayResourceName(metadata.name ?? "");
   return { name, namespace: metadata.namespace };
+}
+
+/** What an agent makes of an identity: a kubeconfig with a key of its own. Resolves to the Secret's name. */
+async function makeKubeconfig(
+  client: KubeClient,
+  { name: identity = "", namespace }: NonNullable<KubeObject["metadata"]>,
+  remoteId: string,
+): Promise<string> {
+  const name = kubeconfigSecretName(identity);
+  const labels = { [Labels.identityType]: "ControlPlane", [Labels.remoteClusterID]: remoteId };
+  const { privateKey } = await makeKeyPair();
+  const kubeconfig = `apiVersion: v1\nkind: Config\nusers:\n- name: user\n  user:\n    client-key-data: ${base64(privateKey)}\n`;
+  const data = { [DataKeys.kubeconfig]: base64(kubeconfig) };
+  await client.apply(SecretResource, { metadata: { name, namespace, labels }, data }, MANAGER);
+  return name;
 }
 
 /** Which spec of a gateway the status answers to. */

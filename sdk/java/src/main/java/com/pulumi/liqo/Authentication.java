@@ -148,6 +148,20 @@ public class Authentication extends com.pulumi.resources.CustomResource {
         return this.forceUnreachable;
     }
     /**
+     * What that Secret holds, where this program&#39;s credentials may read it: the identity, for the provider&#39;s tenant namespace alone. The agents renew it; a refresh takes up what there is.
+     * 
+     */
+    @Export(name="identity", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> identity;
+
+    /**
+     * @return What that Secret holds, where this program&#39;s credentials may read it: the identity, for the provider&#39;s tenant namespace alone. The agents renew it; a refresh takes up what there is.
+     * 
+     */
+    public Output<Optional<String>> identity() {
+        return Codegen.optional(this.identity);
+    }
+    /**
      * The Identity in the consumer&#39;s tenant namespace; empty without a handshake.
      * 
      */
@@ -370,6 +384,7 @@ public class Authentication extends com.pulumi.resources.CustomResource {
         var defaultOptions = com.pulumi.resources.CustomResourceOptions.builder()
             .version(Utilities.getVersion())
             .additionalSecretOutputs(List.of(
+                "identity",
                 "kubeconfig"
             ))
             .build();

@@ -123,6 +123,20 @@ public class Peering extends com.pulumi.resources.ComponentResource {
         return Codegen.optional(this.endpoint);
     }
     /**
+     * The consumer&#39;s identity on the provider, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * 
+     */
+    @Export(name="identity", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> identity;
+
+    /**
+     * @return The consumer&#39;s identity on the provider, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * 
+     */
+    public Output<Optional<String>> identity() {
+        return Codegen.optional(this.identity);
+    }
+    /**
      * The provider&#39;s cluster ID.
      * 
      */
@@ -163,6 +177,20 @@ public class Peering extends com.pulumi.resources.ComponentResource {
      */
     public Output<Optional<Map<String,String>>> reverseAcceptedResources() {
         return Codegen.optional(this.reverseAcceptedResources);
+    }
+    /**
+     * The provider&#39;s identity on the consumer, if bidirectional, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * 
+     */
+    @Export(name="reverseIdentity", refs={String.class}, tree="[0]")
+    private Output</* @Nullable */ String> reverseIdentity;
+
+    /**
+     * @return The provider&#39;s identity on the consumer, if bidirectional, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * 
+     */
+    public Output<Optional<String>> reverseIdentity() {
+        return Codegen.optional(this.reverseIdentity);
     }
     /**
      * The virtual node on the provider, if bidirectional.
@@ -242,6 +270,10 @@ public class Peering extends com.pulumi.resources.ComponentResource {
     private static com.pulumi.resources.ComponentResourceOptions makeResourceOptions(@Nullable com.pulumi.resources.ComponentResourceOptions options, @Nullable Output<java.lang.String> id) {
         var defaultOptions = com.pulumi.resources.ComponentResourceOptions.builder()
             .version(Utilities.getVersion())
+            .additionalSecretOutputs(List.of(
+                "identity",
+                "reverseIdentity"
+            ))
             .build();
         return com.pulumi.resources.ComponentResourceOptions.merge(defaultOptions, options, id);
     }
