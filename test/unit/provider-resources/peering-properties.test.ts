@@ -1,6 +1,7 @@
 import proto from "@pulumi/pulumi/proto/provider_pb.js";
 import { expect } from "chai";
 import { registry } from "../../../provider/resources/index.js";
+import { kubeconfigOf } from "../../integration/provider-resources/support/own-kubeconfig.js";
 import { Methods, startFakeEngine, toStruct, type FakeEngine } from "../provider/fake-engine.js";
 import { FakeMonitor } from "../provider/fake-monitor.js";
 import { settableProperties } from "./properties.js";
@@ -148,6 +149,12 @@ const PARTS: Record<string, [inputs: Properties, parts: string[]][]> = {
   ],
 };
 
+/** An identity that the program brings along: each of these needs the others. */
+const OWN_IDENTITY = ["authzPolicy", "identityKubeconfig", "identityUserName"].flatMap((name) => [
+  name,
+  `reverse.${name}`,
+]);
+
 describe("every input property of a Peering", function () {
   this.timeout(120_000);
   let engine: FakeEngine;
@@ -185,7 +192,7 @@ describe("every input property of a Peering", function () {
       .filter((path) => path !== "additionalResourceSlices[0]" && !/\.key$/.test(path));
     const further = Object.keys(FURTHER).map((name) => `additionalResourceSlices[0].${name}`);
     const parts = Object.keys(PARTS).map((path) => path.replace(/^(additionalResourceSlices)\./, "$1[0]."));
-    expect([...Object.keys(TABLE), ...further, ...parts].sort()).to.deep.equal(wanted.sort());
+    expect([...Object.keys(TABLE), ...further, ...parts, ...OWN_IDENTITY].sort()).to.deep.equal(wanted.sort());
   });
 
   it("goes to the parts that it is about, and to no other, when given and when changed", async () => {
@@ -195,6 +202,29 @@ describe("every input property of a Peering", function () {
         additionalResourceSlices: [{ name: "further", ...(value === undefined ? {} : { [name]: value }) }],
       });
       await expectRow(`additionalResourceSlices[0].${name}`, row, inputs);
+    }
+  });
+
+  it("brings an identity along to the direction that it is of, where it is one of those", async () => {
+    for (const [direction, part] of [
+      ["", AUTHENTICATION],
+      ["reverse", `reverse-${AUTHENTICATION}`],
+    ] as const) {
+      const inDirection = (inputs: Properties): Properties => ({
+        ...both,
+        ...(direction ? { [direction]: inputs } : inputs),
+      });
+      const without = await partsWithout(both);
+      const exchanged = await partsOf(inDirection({ authzPolicy: "KeysExchange" }));
+      expect(changedParts(without, exchanged, direction)).to.deep.equal([part]);
+      expect(exchanged.get(part)).to.include({ authzPolicy: "KeysExchange" });
+      for (const user of ["friend", "other"]) {
+        const own = { authzPolicy: "TolerateNoHandshake", identityKubeconfig: kubeconfigOf(user) };
+        const brought = await partsOf(inDirection({ ...own, identityUserName: user }));
+        expect(changedParts(without, brought, direction)).to.deep.equal([part]);
+        expect(brought.get(part)).to.include({ authzPolicy: "TolerateNoHandshake", userName: user });
+        expect(JSON.stringify(brought.get(part)?.["kubeconfig"])).to.contain(JSON.stringify(kubeconfigOf(user)));
+      }
     }
   });
 
