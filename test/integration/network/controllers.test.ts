@@ -331,10 +331,14 @@ describe("network controllers on a real API server", function () {
     expect(status.serverRef?.kind).to.equal("WgGatewayServer");
   });
 
-  it("keeps a gateway's keys to the gateway alone", async () => {
+  it("keeps a gateway's keys, and what it says of itself, to the gateway alone", async () => {
     const rules = await eventually(RoleResource, "gw-b", TENANT, ({ rules }) => rules);
     const verbs = ["get", "list", "watch"];
-    expect(rules).to.deep.equal([{ apiGroups: [""], resources: ["secrets"], resourceNames: ["gw-b"], verbs }]);
+    expect(rules).to.deep.equal([
+      { apiGroups: [""], resources: ["secrets"], resourceNames: ["gw-b"], verbs },
+      // By which it tells its client where it is.
+      { apiGroups: ["networking.liqo.io"], resources: ["gatewayservers"], resourceNames: ["b"], verbs },
+    ]);
     const { subjects } = await eventually(RoleBindingResource, "gw-b", TENANT, (object) => object);
     expect(subjects).to.deep.equal([{ kind: "ServiceAccount", name: "b", namespace: TENANT }]);
   });
@@ -439,8 +443,10 @@ describe("network controllers on a real API server", function () {
       gone(IPResource, "c-unknown-source", TENANT),
       gone(NetworkResource, "c-pod-10-200-0-0-16", TENANT),
       gone(NetworkResource, "c-external-10-201-0-0-16", TENANT),
-      gone(WgGatewayServerResource, "lb", TENANT),
-      gone(DeploymentResource, "gw-lb", TENANT),
+      ...["lb", "class"].flatMap((name) => [
+        gone(WgGatewayServerResource, name, TENANT),
+        gone(DeploymentResource, `gw-${name}`, TENANT),
+      ]),
     ]);
     const versions = async () => {
       const types: ResourceType[] = [NetworkResource, IPResource, ConfigurationResource, GatewayServerResource];
