@@ -76,7 +76,7 @@ namespace Pulumi.Liqo
         public Output<Outputs.GatewayEndpoint?> Endpoint { get; private set; } = null!;
 
         /// <summary>
-        /// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        /// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
         /// </summary>
         [Output("identity")]
         public Output<string?> Identity { get; private set; } = null!;
@@ -100,7 +100,7 @@ namespace Pulumi.Liqo
         public Output<ImmutableDictionary<string, string>?> ReverseAcceptedResources { get; private set; } = null!;
 
         /// <summary>
-        /// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        /// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
         /// </summary>
         [Output("reverseIdentity")]
         public Output<string?> ReverseIdentity { get; private set; } = null!;
@@ -141,11 +141,6 @@ namespace Pulumi.Liqo
             var defaultOptions = new ComponentResourceOptions
             {
                 Version = Utilities.Version,
-                AdditionalSecretOutputs =
-                {
-                    "identity",
-                    "reverseIdentity",
-                },
             };
             var merged = ComponentResourceOptions.Merge(defaultOptions, options);
             // Override the ID if one was specified for consistency with other language SDKs.

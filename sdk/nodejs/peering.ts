@@ -65,7 +65,7 @@ export class Peering extends pulumi.ComponentResource {
      */
     declare public /*out*/ readonly endpoint: pulumi.Output<outputs.GatewayEndpoint | undefined>;
     /**
-     * The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+     * The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
      */
     declare public /*out*/ readonly identity: pulumi.Output<string | undefined>;
     /**
@@ -81,7 +81,7 @@ export class Peering extends pulumi.ComponentResource {
      */
     declare public /*out*/ readonly reverseAcceptedResources: pulumi.Output<{[key: string]: string} | undefined>;
     /**
-     * The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+     * The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
      */
     declare public /*out*/ readonly reverseIdentity: pulumi.Output<string | undefined>;
     /**
@@ -163,8 +163,6 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["virtualNodeName"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        const secretOpts = { additionalSecretOutputs: ["identity", "reverseIdentity"] };
-        opts = pulumi.mergeOptions(opts, secretOpts);
         super(Peering.__pulumiType, name, resourceInputs, opts, true /*remote*/);
     }
 }

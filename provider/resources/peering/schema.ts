@@ -111,13 +111,13 @@ const grantedSlice = z
   })
   .meta({ description: "A further ResourceSlice.", typeName: "GrantedResourceSlice" });
 
+/** A secret because it is one of its Authentication's: components cannot say so in every language. */
 const identity = (of: string) =>
   z
     .string()
     .optional()
     .meta({
-      description: `${of}, as a kubeconfig, where this program's credentials may read it; see Authentication.`,
-      secret: true,
+      description: `${of}, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.`,
     });
 
 export const peeringOutputs = z.object({

@@ -61,7 +61,7 @@ type Peering struct {
 	ConsumerClusterId pulumi.StringOutput `pulumi:"consumerClusterId"`
 	// Where the gateway server is reached.
 	Endpoint GatewayEndpointPtrOutput `pulumi:"endpoint"`
-	// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+	// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
 	Identity pulumi.StringPtrOutput `pulumi:"identity"`
 	// The provider's cluster ID.
 	ProviderClusterId pulumi.StringOutput `pulumi:"providerClusterId"`
@@ -69,7 +69,7 @@ type Peering struct {
 	RemappedCIDRs RemappedCIDRsPtrOutput `pulumi:"remappedCIDRs"`
 	// What the consumer has granted the provider, if bidirectional.
 	ReverseAcceptedResources pulumi.StringMapOutput `pulumi:"reverseAcceptedResources"`
-	// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+	// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
 	ReverseIdentity pulumi.StringPtrOutput `pulumi:"reverseIdentity"`
 	// The virtual node on the provider, if bidirectional.
 	ReverseVirtualNodeName pulumi.StringPtrOutput `pulumi:"reverseVirtualNodeName"`
@@ -125,11 +125,6 @@ func NewPeering(ctx *pulumi.Context,
 	if args.IdentityKubeconfig != nil {
 		args.IdentityKubeconfig = pulumi.ToSecret(args.IdentityKubeconfig).(pulumi.StringPtrInput)
 	}
-	secrets := pulumi.AdditionalSecretOutputs([]string{
-		"identity",
-		"reverseIdentity",
-	})
-	opts = append(opts, secrets)
 	opts = internal.PkgResourceDefaultOpts(opts)
 	var resource Peering
 	err := ctx.RegisterRemoteComponentResource("liqo:index:Peering", name, args, &resource, opts...)
@@ -365,7 +360,7 @@ func (o PeeringOutput) Endpoint() GatewayEndpointPtrOutput {
 	return o.ApplyT(func(v *Peering) GatewayEndpointPtrOutput { return v.Endpoint }).(GatewayEndpointPtrOutput)
 }
 
-// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+// The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
 func (o PeeringOutput) Identity() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Peering) pulumi.StringPtrOutput { return v.Identity }).(pulumi.StringPtrOutput)
 }
@@ -385,7 +380,7 @@ func (o PeeringOutput) ReverseAcceptedResources() pulumi.StringMapOutput {
 	return o.ApplyT(func(v *Peering) pulumi.StringMapOutput { return v.ReverseAcceptedResources }).(pulumi.StringMapOutput)
 }
 
-// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+// The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
 func (o PeeringOutput) ReverseIdentity() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *Peering) pulumi.StringPtrOutput { return v.ReverseIdentity }).(pulumi.StringPtrOutput)
 }

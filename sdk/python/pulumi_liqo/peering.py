@@ -731,8 +731,6 @@ class Peering(pulumi.ComponentResource):
             __props__.__dict__["reverse_virtual_node_name"] = None
             __props__.__dict__["tenant_namespaces"] = None
             __props__.__dict__["virtual_node_name"] = None
-        secret_opts = pulumi.ResourceOptions(additional_secret_outputs=["identity", "reverseIdentity"])
-        opts = pulumi.ResourceOptions.merge(opts, secret_opts)
         super(Peering, __self__).__init__(
             'liqo:index:Peering',
             resource_name,
@@ -776,7 +774,7 @@ class Peering(pulumi.ComponentResource):
     @pulumi.getter
     def identity(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        The consumer's identity on the provider, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
         """
         return pulumi.get(self, "identity")
 
@@ -808,7 +806,7 @@ class Peering(pulumi.ComponentResource):
     @pulumi.getter(name="reverseIdentity")
     def reverse_identity(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it; see Authentication.
+        The provider's identity on the consumer, if bidirectional, as a kubeconfig, where this program's credentials may read it: a secret, see Authentication.
         """
         return pulumi.get(self, "reverse_identity")
 

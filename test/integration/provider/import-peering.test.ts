@@ -14,6 +14,10 @@ const REVERSE = [
   { type: "liqo:index:ResourceSlice", name: "peering-reverse-resources", id: `${BACK}/consumer@provider,consumer` },
 ];
 
+interface Exported {
+  deployment: { resources: { type: string; outputs?: Record<string, unknown> }[] };
+}
+
 /** The real CLI on real API servers with simulated agents: a Peering takes up what its state knows nothing of, as another tool has made it. */
 describe("the import of a Peering", function () {
   this.timeout(180_000);
@@ -48,6 +52,10 @@ describe("the import of a Peering", function () {
     await adopter.preview({ expectNoChanges: true });
     await adopter.up({}, ["--expect-no-changes"]);
     await adopter.refresh({ expectNoChanges: true });
+    const { deployment } = JSON.parse(await adopter.exportState()) as Exported;
+    const { outputs = {} } = deployment.resources.find(({ type }) => type === "liqo:index:Peering") ?? {};
+    const secrets = Object.entries(outputs).filter(([, value]) => JSON.stringify(value).includes("ciphertext"));
+    expect(secrets.map(([name]) => name)).to.have.members(["identity", "reverseIdentity"]);
     expect(Object.fromEntries(await lab.objects())).to.deep.equal(Object.fromEntries(before));
 
     await lab.write("adopter", { peering: { type: "Peering", properties: { ...properties, cpu: "3" } } });

@@ -1079,13 +1079,13 @@ describe("virtual node between two API servers", function () {
     const node = (isWanted: (labels: Record<string, string>) => boolean): Promise<Node> =>
       appears(consumer, NodeResource, { name: NODE }, ({ metadata }) => isWanted(metadata?.labels ?? {}));
     await harness.stopVirtualNode();
-    const labels = ["--node-extra-labels=rack=7", "--node-extra-labels=row=1"];
+    const labels = ["--node-extra-labels=aisle=7", "--node-extra-labels=row=1"];
     await harness.startVirtualNode(NODE, [...labels, "--node-extra-annotations=owner=me"]);
-    expect((await node(({ rack }) => rack === "7")).metadata?.annotations).to.include({ owner: "me" });
+    expect((await node(({ aisle }) => aisle === "7")).metadata?.annotations).to.include({ owner: "me" });
     await harness.stopVirtualNode();
     await harness.startVirtualNode(NODE, ["--node-extra-labels=row=3"]);
     const changed = await node(({ row }) => row === "3");
-    expect(changed.metadata?.labels).to.not.have.property("rack");
+    expect(changed.metadata?.labels).to.not.have.property("aisle");
     expect(changed.metadata?.annotations).to.not.have.property("owner");
     await harness.stopVirtualNode();
     await harness.startVirtualNode();

@@ -31,7 +31,6 @@ import { makeKeyPair } from "../../../../agent/crypto/index.js";
 import { resourceTypeOf } from "../../../../agent/install/kinds.js";
 import { agentManifests } from "../../../../agent/install/index.js";
 import {
-  addFinalizer,
   delay,
   DeploymentResource,
   hasFinalizer,
@@ -140,8 +139,10 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, gatewaysRun: boolea
     on(SecretResource, ({ metadata, data }) => signNonce(client, metadata, data)),
     new Follower(client, SecretResource, {
       changed: async (secret) => {
-        if (isControlPlaneIdentity(secret) && !hasFinalizer(secret, HELD))
-          await addFinalizer(client, SecretResource, secret, HELD);
+        const { name = "", namespace, finalizers = [] } = secret.metadata ?? {};
+        if (!isControlPlaneIdentity(secret) || finalizers.includes(HELD)) return;
+        const held = { metadata: { finalizers: [...finalizers, HELD] } };
+        await client.mergePatch(SecretResource, { name, namespace }, held, MANAGER);
       },
       deleting: async (secret) => {
         if (hasFinalizer(secret, HELD)) await removeFinalizer(client, SecretResource, secret, HELD);

@@ -123,14 +123,14 @@ public class Peering extends com.pulumi.resources.ComponentResource {
         return Codegen.optional(this.endpoint);
     }
     /**
-     * The consumer&#39;s identity on the provider, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * The consumer&#39;s identity on the provider, as a kubeconfig, where this program&#39;s credentials may read it: a secret, see Authentication.
      * 
      */
     @Export(name="identity", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> identity;
 
     /**
-     * @return The consumer&#39;s identity on the provider, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * @return The consumer&#39;s identity on the provider, as a kubeconfig, where this program&#39;s credentials may read it: a secret, see Authentication.
      * 
      */
     public Output<Optional<String>> identity() {
@@ -179,14 +179,14 @@ public class Peering extends com.pulumi.resources.ComponentResource {
         return Codegen.optional(this.reverseAcceptedResources);
     }
     /**
-     * The provider&#39;s identity on the consumer, if bidirectional, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * The provider&#39;s identity on the consumer, if bidirectional, as a kubeconfig, where this program&#39;s credentials may read it: a secret, see Authentication.
      * 
      */
     @Export(name="reverseIdentity", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> reverseIdentity;
 
     /**
-     * @return The provider&#39;s identity on the consumer, if bidirectional, as a kubeconfig, where this program&#39;s credentials may read it; see Authentication.
+     * @return The provider&#39;s identity on the consumer, if bidirectional, as a kubeconfig, where this program&#39;s credentials may read it: a secret, see Authentication.
      * 
      */
     public Output<Optional<String>> reverseIdentity() {
@@ -270,10 +270,6 @@ public class Peering extends com.pulumi.resources.ComponentResource {
     private static com.pulumi.resources.ComponentResourceOptions makeResourceOptions(@Nullable com.pulumi.resources.ComponentResourceOptions options, @Nullable Output<java.lang.String> id) {
         var defaultOptions = com.pulumi.resources.ComponentResourceOptions.builder()
             .version(Utilities.getVersion())
-            .additionalSecretOutputs(List.of(
-                "identity",
-                "reverseIdentity"
-            ))
             .build();
         return com.pulumi.resources.ComponentResourceOptions.merge(defaultOptions, options, id);
     }
