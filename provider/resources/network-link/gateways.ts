@@ -132,12 +132,14 @@ export async function waitUntilRunning(
   });
 }
 
+const NOT_TAKEN_UP = { waiting: "the agent has not taken it up yet" };
+
 /** Whether the agent has taken up a gateway's spec of that generation. Gateways of other agents do not tell. */
 export function judgeAccepted(gateway: Gateway | undefined, generation: number): Verdict<void> {
   if (!gateway) return { failed: "it was deleted meanwhile" };
   const verdict = findCondition(gateway.status?.conditions, ACCEPTED);
   if (!verdict) return { done: undefined };
-  if ((verdict.observedGeneration ?? generation) < generation) return { waiting: "the agent has not taken it up yet" };
+  if ((verdict.observedGeneration ?? generation) < generation) return NOT_TAKEN_UP;
   return refusalOf(gateway) ?? { done: undefined };
 }
 
@@ -258,6 +260,22 @@ interface KeyReference {
   publicKey?: string;
 }
 
+/** Where the keys are of a gateway whose spec of that generation the agent has taken up. Whether they are good is for their reader to judge. */
+export function judgeKeys(
+  gateway: Gateway | undefined,
+  generation: number,
+  gatewayNamespace: string,
+): Verdict<KeyReference> {
+  if (!gateway) return { failed: "it was deleted meanwhile" };
+  const seen = findCondition(gateway.status?.conditions, ACCEPTED)?.observedGeneration ?? generation;
+  if (seen < generation) return NOT_TAKEN_UP;
+  const { secretRef, publicKey } = gateway.status ?? {};
+  const wanted = gateway.spec.secretRef?.name || secretRef?.name;
+  // What the agent refuses leaves the status as it was, with the keys from before.
+  if (!secretRef?.name || secretRef.name !== wanted) return refusalOf(gateway) ?? { waiting: "they are not made yet" };
+  return { done: { name: secretRef.name, namespace: secretRef.namespace ?? gatewayNamespace, publicKey } };
+}
+
 function waitForKeys(progress: Progress, end: LinkEnd, kind: GatewayKind, gateway: Gateway): Promise<KeyReference> {
   const name = gateway.metadata.name ?? "";
   return waitFor<Gateway, KeyReference>(progress, {
@@ -267,15 +285,7 @@ function waitForKeys(progress: Progress, end: LinkEnd, kind: GatewayKind, gatewa
     name,
     written: gateway,
     what: `the keys of the gateway ${kind} ${end.namespace}/${name}`,
-    judge: ([current]) => {
-      // Until the agent has taken the spec up, the status may tell of other keys.
-      const taken = judgeAccepted(current, gateway.metadata.generation ?? 0);
-      if (!("done" in taken)) return taken;
-      const { secretRef, publicKey } = current?.status ?? {};
-      return secretRef?.name
-        ? { done: { name: secretRef.name, namespace: secretRef.namespace ?? end.namespace, publicKey } }
-        : { waiting: "they are not made yet" };
-    },
+    judge: ([current]) => judgeKeys(current, gateway.metadata.generation ?? 0, end.namespace),
     explain: (signal) => explainGateway(end, name, signal),
   });
 }

@@ -4,7 +4,7 @@ import { GatewayServerResource, Labels } from "../../../agent/api/index.js";
 import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import type { KubeClient } from "../../../agent/runtime/index.js";
 import type { LinkEnd } from "../../../provider/resources/network-link/ends.js";
-import { waitForPublicKey } from "../../../provider/resources/network-link/gateways.js";
+import { judgeKeys, waitForPublicKey } from "../../../provider/resources/network-link/gateways.js";
 import type { Progress } from "../../../provider/waits/index.js";
 
 const progress: Progress = {
@@ -36,6 +36,44 @@ async function failureOf(secret: Secret): Promise<string> {
   const error: unknown = await publicKeyFrom(secret).catch((reason: unknown) => reason);
   return error instanceof Error ? error.message : `(given: ${String(error)})`;
 }
+
+describe("a gateway's keys", () => {
+  const gateway = (accepted: object | undefined, named: { spec?: string; status?: string }) =>
+    GatewayServerResource.build({
+      metadata: { name: "b", namespace: "liqo-tenant-b", generation: 2 },
+      spec: named.spec ? { secretRef: { name: named.spec } } : {},
+      status: {
+        ...(named.status ? { secretRef: { name: named.status } } : {}),
+        ...(accepted ? { conditions: [condition(accepted)] } : {}),
+      },
+    });
+  const condition = (more: object) => ({
+    type: "Accepted",
+    status: "True" as const,
+    reason: "Accepted",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+    observedGeneration: 2,
+    ...more,
+  });
+  const judge = (...of: Parameters<typeof gateway>) => judgeKeys(gateway(...of), 2, "liqo-tenant-b");
+  const refused = { status: "False", message: "spec.secretRef.name: there is no Secret" };
+
+  it("are where the status says, also where the agent refuses what is in them: they can be put right there", () => {
+    const done = { name: "gw-keys", namespace: "liqo-tenant-b", publicKey: undefined };
+    expect(judge(undefined, { status: "gw-keys" })).to.deep.equal({ done });
+    expect(judge({}, { spec: "gw-keys", status: "gw-keys" })).to.deep.equal({ done });
+    expect(judge(refused, { status: "gw-keys" })).to.deep.equal({ done });
+  });
+
+  it("are not those from before where the spec names others, or is not taken up yet", () => {
+    expect(judge({ observedGeneration: 1 }, { status: "gw-keys" })).to.have.property("waiting");
+    expect(judge({}, { spec: "own", status: "gw-keys" })).to.deep.equal({ waiting: "they are not made yet" });
+    expect(judge(refused, { spec: "own", status: "gw-keys" })).to.include({ waiting: refused.message });
+    expect(judge(refused, {})).to.include({ waiting: refused.message });
+    expect(judgeKeys(undefined, 2, "liqo-tenant-b")).to.have.property("failed");
+  });
+});
 
 describe("a gateway's public key for the other end", () => {
   const pair = newKeyPair();
