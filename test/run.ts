@@ -54,7 +54,7 @@ function language(name: string): string[] {
 const SKIPPED = 77;
 
 /** Each file has API servers of its own, and mostly waits for them. */
-const AT_ONCE = ["--parallel", "--jobs", "2"];
+const AT_ONCE = ["--parallel", "--jobs", "3"];
 
 /** Bounds for a part that hangs, in minutes. */
 const LIMITS: Record<Suite | "preparation", number> = { preparation: 40, unit: 5, integration: 20, e2e: 35 };
