@@ -6,6 +6,8 @@ import type { GatewaySources } from "./sources.js";
 /** Keeps where the server says that it is, on this client's Connection: the next process, or another replica, may find nothing where it was told to look. */
 export class EndpointRecord {
   private isWriting = false;
+  /** What the server has said last. */
+  private heard?: ServerEndpoint;
 
   /** @param given where this client was told to look */
   constructor(
@@ -22,10 +24,16 @@ export class EndpointRecord {
 
   /** Takes what the server says. What cannot be written is said again before long. */
   keep(endpoint: ServerEndpoint): void {
+    this.heard = endpoint;
+    this.note();
+  }
+
+  /** Notes what was said before there was a Connection to note it on. */
+  note(): void {
     const { connection } = this.sources;
-    if (!connection || this.isWriting) return;
+    if (!connection || !this.heard || this.isWriting) return;
     const { name = "", namespace, annotations: present, uid } = connection.metadata;
-    const annotations = endpointAnnouncement(present, this.given, endpoint);
+    const annotations = endpointAnnouncement(present, this.given, this.heard);
     if (!annotations) return;
     this.isWriting = true;
     this.client

@@ -189,6 +189,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     }
     watch.start();
     await reporter.ensure(implementation);
+    record?.note();
   }
 
   async function stand(isPeerKnown: boolean): Promise<void> {
