@@ -1,10 +1,10 @@
 import dgram from "node:dgram";
 import { performance } from "node:perf_hooks";
 import type { ServerEndpoint } from "../api/index.js";
+import { sameJson } from "../runtime/index.js";
 import { CONNECTION_CHECK_PORT } from "./constants.js";
 import { endpointMessage, parseEndpointMessage } from "./endpoint-message.js";
 import { parsePingMessage, pingMessage, pongMessage } from "./ping-message.js";
-import { sameJson } from "../runtime/index.js";
 import { PingRhythm, type PingRhythmOptions } from "./ping-rhythm.js";
 
 export interface ConnectionCheckOptions extends PingRhythmOptions {

@@ -175,7 +175,8 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     const privateKey = await privateKeyOf(sources.keySecret, args.keysFolder);
     const serves = leadership === undefined || leadership.isLeader;
     const before = peer.configuredAt;
-    if (await endpoints?.learn(record?.announced)) logger.info({ ...record?.announced }, "where the server says it is");
+    const announced = record?.announced;
+    if (await endpoints?.learn(announced)) logger.info({ ...announced }, "where the server says it is");
     watch.announce(sources.ownEndpoint);
     const publicKey = sources.publicKey?.spec.publicKey;
     const isReachable = await peer.apply(privateKey, serves ? publicKey : undefined).finally(() => {

@@ -6,6 +6,9 @@ import type { ControllerContext } from "../context.js";
 /** The index of offloaded pods by the node they are bound to. */
 export const BY_NODE = "offloading/node";
 
+/** So many requests about the pods of one node are on their way together: it may have thousands. */
+export const PODS_AT_ONCE = 20;
+
 type WithInformers = Pick<ControllerContext, "informers">;
 
 /** The Nodes that stand for other clusters. */

@@ -3,10 +3,7 @@ import { Labels } from "../../api/index.js";
 import { Controller, inParallel, PodResource } from "../../runtime/index.js";
 import type { ControllerContext } from "../context.js";
 import { unlessGone } from "./unless-gone.js";
-import { BY_NODE, isNodeReady, offloadedPods, virtualClusterNodes } from "./informers.js";
-
-/** A Node may have thousands. */
-const AT_ONCE = 20;
+import { BY_NODE, PODS_AT_ONCE, isNodeReady, offloadedPods, virtualClusterNodes } from "./informers.js";
 
 /**
  * Watches virtual Nodes and the pods on them. Labels the pods of a Node that is not Ready as liqo.io/remote-unavailable, and takes the
@@ -22,7 +19,7 @@ export function remoteUnavailableController(context: ControllerContext): Control
     if (!node) return;
     const unavailable = !isNodeReady(node);
     const wrong = pods.byIndex(BY_NODE, nodeName).filter((pod) => isMarked(pod) !== unavailable);
-    await inParallel(wrong, AT_ONCE, (pod) => mark(pod, unavailable));
+    await inParallel(wrong, PODS_AT_ONCE, (pod) => mark(pod, unavailable));
   }
 
   async function mark(pod: Pod, unavailable: boolean): Promise<void> {

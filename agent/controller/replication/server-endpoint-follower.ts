@@ -8,7 +8,16 @@ import {
   type GatewayClient,
   type GatewayServer,
 } from "../../api/index.js";
-import { Controller, Informer, isDeleting, isForbidden, type KubeClient, type Logger } from "../../runtime/index.js";
+import {
+  Controller,
+  Informer,
+  isDeleting,
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+} from "../../runtime/index.js";
+import { remoteClusterOf } from "../authentication/lookups.js";
 import type { ReplicationRoute } from "./copy.js";
 
 export interface ServerEndpointFollowerOptions {
@@ -80,22 +89,18 @@ export class ServerEndpointFollower {
   }
 
   private gatewayClient(): GatewayClient | undefined {
-    const { gatewayClients, route } = this.options;
-    return gatewayClients
-      .inNamespace(route.localNamespace)
-      .find(({ metadata }) => metadata.labels?.[Labels.remoteClusterID] === route.remoteClusterID);
+    return this.ofPeering(this.options.gatewayClients)[0];
   }
 
   private clientConnection(): Connection | undefined {
-    const { connections, route } = this.options;
-    return connections
-      .inNamespace(route.localNamespace)
-      .find(
-        (connection) =>
-          connection.spec.type === "Client" &&
-          connection.metadata.labels?.[Labels.remoteClusterID] === route.remoteClusterID &&
-          !isDeleting(connection),
-      );
+    return this.ofPeering(this.options.connections).find(
+      (connection) => connection.spec.type === "Client" && !isDeleting(connection),
+    );
+  }
+
+  private ofPeering<T extends KubeObject>(informer: Informer<T>): T[] {
+    const { localNamespace, remoteClusterID } = this.options.route;
+    return informer.inNamespace(localNamespace).filter((object) => remoteClusterOf(object) === remoteClusterID);
   }
 
   private server(): GatewayServer | undefined {

@@ -1,6 +1,6 @@
 import type { Secret } from "kubernetes-types/core/v1";
 import type { RoleBinding } from "kubernetes-types/rbac/v1";
-import { DataKeys, type Tenant } from "../../../agent/api/index.js";
+import type { Tenant } from "../../../agent/api/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
 import { kubeconfigSecret, ownUserBinding } from "./own-identity.js";
@@ -24,9 +24,8 @@ export function importedOwnIdentity({
   secrets,
   binding,
 }: PresentOwnIdentity): Partial<Pick<AuthenticationInputs, "authzPolicy" | "kubeconfig" | "userName">> {
-  const encoded = secrets?.[0]?.data?.[DataKeys.kubeconfig];
-  if (tenant?.spec.authzPolicy !== NO_HANDSHAKE.authzPolicy || encoded === undefined) return {};
-  const kubeconfig = Buffer.from(encoded, "base64").toString("utf8");
+  const kubeconfig = kubeconfigIn(secrets?.[0]);
+  if (tenant?.spec.authzPolicy !== NO_HANDSHAKE.authzPolicy || kubeconfig === undefined) return {};
   try {
     checkOwnKubeconfig(kubeconfig);
   } catch {

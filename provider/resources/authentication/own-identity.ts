@@ -17,8 +17,6 @@ import type { Party } from "./party.js";
 
 /** An identity that somebody has made by hand instead of a handshake (control plane specification, §12). */
 
-const RBAC_GROUP = "rbac.authorization.k8s.io";
-
 /** The Secret by which the consumer's agent replicates to the provider. */
 export function kubeconfigSecret(
   { namespace, remoteId }: Pick<Party, "namespace" | "remoteId">,
@@ -92,8 +90,8 @@ export function userBinding(
 ): RoleBinding & Required<Pick<RoleBinding, "metadata">> {
   return {
     metadata: { name: Names.remoteControlPlaneBinding, namespace, labels: { [Labels.remoteClusterID]: remoteId } },
-    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: Names.remoteControlPlaneRole },
-    subjects: [{ apiGroup: RBAC_GROUP, kind: "User", name: user }],
+    roleRef: { apiGroup: RoleBindingResource.group, kind: "ClusterRole", name: Names.remoteControlPlaneRole },
+    subjects: [{ apiGroup: RoleBindingResource.group, kind: "User", name: user }],
   };
 }
 

@@ -137,10 +137,12 @@ const NOT_TAKEN_UP = { waiting: "the agent has not taken it up yet" };
 /** Whether the agent has taken up a gateway's spec of that generation. Gateways of other agents do not tell. */
 export function judgeAccepted(gateway: Gateway | undefined, generation: number): Verdict<void> {
   if (!gateway) return { failed: "it was deleted meanwhile" };
-  const verdict = findCondition(gateway.status?.conditions, ACCEPTED);
-  if (!verdict) return { done: undefined };
-  if ((verdict.observedGeneration ?? generation) < generation) return NOT_TAKEN_UP;
+  if (!isTakenUp(gateway, generation)) return NOT_TAKEN_UP;
   return refusalOf(gateway) ?? { done: undefined };
+}
+
+function isTakenUp({ status }: Gateway, generation: number): boolean {
+  return (findCondition(status?.conditions, ACCEPTED)?.observedGeneration ?? generation) >= generation;
 }
 
 /** What the agent says against a gateway, if anything. */
@@ -267,8 +269,7 @@ export function judgeKeys(
   gatewayNamespace: string,
 ): Verdict<KeyReference> {
   if (!gateway) return { failed: "it was deleted meanwhile" };
-  const seen = findCondition(gateway.status?.conditions, ACCEPTED)?.observedGeneration ?? generation;
-  if (seen < generation) return NOT_TAKEN_UP;
+  if (!isTakenUp(gateway, generation)) return NOT_TAKEN_UP;
   const { secretRef, publicKey } = gateway.status ?? {};
   const wanted = gateway.spec.secretRef?.name || secretRef?.name;
   // What the agent refuses leaves the status as it was, with the keys from before.

@@ -1,18 +1,17 @@
 import path from "node:path";
 import { expect } from "chai";
-import { until } from "../../clusters/support/wait.js";
 import { Random } from "../../soak/random.js";
 import { interrupt } from "../../support/interrupt.js";
 import type { PulumiStack } from "../../support/pulumi.js";
 import { SIDES, type Side } from "../provider-resources/support/simulated-pair.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { seeWrites, type SeenWrites, type Write, type WritePhase } from "../support/write-proxy.js";
+import { untilOnly } from "../support/until-only.js";
 import { EngineLab } from "./support/engine-lab.js";
 
 const PROJECT = "cancelled";
 /** Chooses the moments; another one tries others. */
 const SEED = Number(process.env["SEED"] ?? 20261123);
-const SETTLE_MS = 30_000;
 /** The plugin's calls end at once, and then the CLI writes its state. */
 const END_LIMIT_MS = 5_000;
 
@@ -74,13 +73,7 @@ describe("Ctrl-C at random moments of a Peering", function () {
     return { peering: { type: "Peering", properties } };
   };
   const objects = async (): Promise<string[]> => [...(await lab.objects()).keys()].sort();
-  const settled = (wanted: string[], what: string): Promise<unknown> =>
-    until(what, SETTLE_MS, async () => {
-      const now = await objects();
-      const [more, less] = [now.filter((one) => !wanted.includes(one)), wanted.filter((one) => !now.includes(one))];
-      if (more.length + less.length > 0) throw new Error(`too many: ${more.join(", ")}; missing: ${less.join(", ")}`);
-      return true;
-    });
+  const settled = (wanted: string[], what: string): Promise<unknown> => untilOnly(wanted, what, objects);
   const counted = async (work: () => Promise<unknown>): Promise<number> => {
     void writes.begin();
     await work();

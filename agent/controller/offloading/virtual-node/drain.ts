@@ -11,6 +11,7 @@ import {
   type KubeClient,
 } from "../../../runtime/index.js";
 import { isDaemonPod } from "../daemon-pod.js";
+import { PODS_AT_ONCE } from "../informers.js";
 
 /** How a drain stands. Pods are named "namespace/name". */
 export interface DrainProgress {
@@ -24,9 +25,6 @@ export interface DrainProgress {
  * which is for those whose cluster is lost.
  */
 export type DrainMode = "evict" | "delete" | "abandon";
-
-/** So many requests are on their way together: a node may have thousands of pods. */
-const AT_ONCE = 20;
 
 /** How long after its end a pod that others hold is waited for, in a drain that is over its deadline. */
 const HELD_MS = 60_000;
@@ -60,7 +58,7 @@ interface Remaining {
 }
 
 async function askAll(pods: readonly Pod[], way: (pod: Pod) => Promise<EvictionResult>): Promise<Remaining> {
-  const results = await inParallel(pods, AT_ONCE, way);
+  const results = await inParallel(pods, PODS_AT_ONCE, way);
   const having = (...wanted: EvictionResult[]): Pod[] =>
     pods.filter((_, index) => wanted.includes(results[index] ?? "gone"));
   return { remaining: having("leaving", "blocked"), blocked: having("blocked") };

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { until } from "../../../clusters/support/wait.js";
 import type { Random } from "../../../soak/random.js";
 import { readEverything } from "../../../support/listing.js";
 import type { ApiServer } from "../../support/api-server.js";
+import { untilOnly } from "../../support/until-only.js";
 import type { Write, WritePhase } from "../../support/write-proxy.js";
 import { Plugin, type Kept } from "./plugin.js";
 
@@ -15,7 +15,6 @@ interface Moments {
 }
 
 const USUAL: Moments = { first: true, random: 2 };
-const SETTLE_MS = 30_000;
 
 /** Addresses of Services, whose names the cluster chooses. */
 const CHOSEN = "ipaddresses.networking.k8s.io";
@@ -128,12 +127,7 @@ export class CancelledCommands {
   }
 
   private settled(wanted: string[], what: string): Promise<unknown> {
-    return until(what, SETTLE_MS, async () => {
-      const now = await this.objects();
-      const [more, less] = [now.filter((one) => !wanted.includes(one)), wanted.filter((one) => !now.includes(one))];
-      if (more.length + less.length > 0) throw new Error(`too many: ${more.join(", ")}; missing: ${less.join(", ")}`);
-      return true;
-    });
+    return untilOnly(wanted, what, () => this.objects());
   }
 }
 
