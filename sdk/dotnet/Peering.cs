@@ -353,6 +353,12 @@ namespace Pulumi.Liqo
         [Input("reverse")]
         public Input<Inputs.ReverseDirectionArgs>? Reverse { get; set; }
 
+        /// <summary>
+        /// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+        /// </summary>
+        [Input("tenantCondition")]
+        public Input<Pulumi.Liqo.TenantCondition>? TenantCondition { get; set; }
+
         public PeeringArgs()
         {
             AuthenticationDisabled = false;

@@ -136,6 +136,7 @@ export class Peering extends pulumi.ComponentResource {
             resourceInputs["resourceSliceName"] = args?.resourceSliceName;
             resourceInputs["resources"] = args?.resources;
             resourceInputs["reverse"] = args?.reverse;
+            resourceInputs["tenantCondition"] = args?.tenantCondition;
             resourceInputs["acceptedResources"] = undefined /*out*/;
             resourceInputs["additionalSlices"] = undefined /*out*/;
             resourceInputs["consumerClusterId"] = undefined /*out*/;
@@ -283,4 +284,8 @@ export interface PeeringArgs {
      * What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
      */
     reverse?: pulumi.Input<inputs.ReverseDirectionArgs>;
+    /**
+     * What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     */
+    tenantCondition?: pulumi.Input<enums.TenantCondition>;
 }

@@ -58,7 +58,7 @@ export const peering = defineComponent({
       {
         prefix: "",
         pair: forward,
-        access: { ...pick(inputs, ["inBand", "proxyURL"]), ...ownIdentity(inputs) },
+        access: { ...pick(inputs, ["inBand", "proxyURL"]), ...ownAccess(inputs) },
         request: inputs,
       },
       // A proxy of the user's leads to the provider only.
@@ -67,7 +67,7 @@ export const peering = defineComponent({
             {
               prefix: "reverse-",
               pair: reverse,
-              access: { ...pick(inputs, ["inBand"]), ...ownIdentity(reverseOf(sdk, inputs)) },
+              access: { ...pick(inputs, ["inBand"]), ...ownAccess(reverseOf(sdk, inputs)) },
               request: reverseRequest(sdk, inputs),
             },
           ]
@@ -176,12 +176,14 @@ function requested(sdk: ComponentSdk, inputs: Inputs): pulumi.Output<Record<stri
   });
 }
 
-/** An identity that the program brings along, under the names that it has there. */
-function ownIdentity(from: Inputs): Inputs {
-  return pick(
-    { authzPolicy: from["authzPolicy"], kubeconfig: from["identityKubeconfig"], userName: from["identityUserName"] },
-    ["authzPolicy", "kubeconfig", "userName"],
-  );
+/** What one direction alone says of its Authentication: an identity that the program brings along has other names there. */
+function ownAccess(from: Inputs): Inputs {
+  return pick({ ...from, kubeconfig: from["identityKubeconfig"], userName: from["identityUserName"] }, [
+    "tenantCondition",
+    "authzPolicy",
+    "kubeconfig",
+    "userName",
+  ]);
 }
 
 function reverseOf(sdk: ComponentSdk, inputs: Inputs): Inputs {

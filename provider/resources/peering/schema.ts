@@ -60,6 +60,7 @@ const reverseDirection = z.object({
     .optional()
     .meta({ description: "The class of the ResourceSlice. Default: as in the other direction." }),
   ...amounts("as in the other direction"),
+  tenantCondition: accessProperties.tenantCondition,
   ...ownIdentity,
 });
 
@@ -79,6 +80,7 @@ export const peeringInputs = z.object({
   ...linkProperties,
   inBand: accessProperties.inBand,
   proxyURL: accessProperties.proxyURL,
+  tenantCondition: accessProperties.tenantCondition,
   ...ownIdentity,
   createResourceSlice: z
     .boolean()

@@ -94,6 +94,12 @@ namespace Pulumi.Liqo.Inputs
             set => _resources = value;
         }
 
+        /// <summary>
+        /// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+        /// </summary>
+        [Input("tenantCondition")]
+        public Input<Pulumi.Liqo.TenantCondition>? TenantCondition { get; set; }
+
         public ReverseDirectionArgs()
         {
         }

@@ -191,6 +191,8 @@ type peeringArgs struct {
 	Resources map[string]string `pulumi:"resources"`
 	// What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
 	Reverse *ReverseDirection `pulumi:"reverse"`
+	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+	TenantCondition *TenantCondition `pulumi:"tenantCondition"`
 }
 
 // The set of arguments for constructing a Peering resource.
@@ -251,6 +253,8 @@ type PeeringArgs struct {
 	Resources pulumi.StringMapInput
 	// What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
 	Reverse ReverseDirectionPtrInput
+	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+	TenantCondition TenantConditionPtrInput
 }
 
 func (PeeringArgs) ElementType() reflect.Type {

@@ -6383,6 +6383,8 @@ type ReverseDirection struct {
 	ResourceSliceName *string `pulumi:"resourceSliceName"`
 	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
 	Resources map[string]string `pulumi:"resources"`
+	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+	TenantCondition *TenantCondition `pulumi:"tenantCondition"`
 }
 
 // ReverseDirectionInput is an input type that accepts ReverseDirectionArgs and ReverseDirectionOutput values.
@@ -6419,6 +6421,8 @@ type ReverseDirectionArgs struct {
 	ResourceSliceName pulumi.StringPtrInput `pulumi:"resourceSliceName"`
 	// Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
 	Resources pulumi.StringMapInput `pulumi:"resources"`
+	// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+	TenantCondition TenantConditionPtrInput `pulumi:"tenantCondition"`
 }
 
 func (ReverseDirectionArgs) ElementType() reflect.Type {
@@ -6553,6 +6557,11 @@ func (o ReverseDirectionOutput) Resources() pulumi.StringMapOutput {
 	return o.ApplyT(func(v ReverseDirection) map[string]string { return v.Resources }).(pulumi.StringMapOutput)
 }
 
+// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+func (o ReverseDirectionOutput) TenantCondition() TenantConditionPtrOutput {
+	return o.ApplyT(func(v ReverseDirection) *TenantCondition { return v.TenantCondition }).(TenantConditionPtrOutput)
+}
+
 type ReverseDirectionPtrOutput struct{ *pulumi.OutputState }
 
 func (ReverseDirectionPtrOutput) ElementType() reflect.Type {
@@ -6685,6 +6694,16 @@ func (o ReverseDirectionPtrOutput) Resources() pulumi.StringMapOutput {
 		}
 		return v.Resources
 	}).(pulumi.StringMapOutput)
+}
+
+// What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+func (o ReverseDirectionPtrOutput) TenantCondition() TenantConditionPtrOutput {
+	return o.ApplyT(func(v *ReverseDirection) *TenantCondition {
+		if v == nil {
+			return nil
+		}
+		return v.TenantCondition
+	}).(TenantConditionPtrOutput)
 }
 
 type SecretReference struct {

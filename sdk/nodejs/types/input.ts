@@ -1515,6 +1515,10 @@ export interface ReverseDirectionArgs {
      * Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
      */
     resources?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
+    /**
+     * What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     */
+    tenantCondition?: pulumi.Input<enums.TenantCondition>;
 }
 
 export interface SecretReference {

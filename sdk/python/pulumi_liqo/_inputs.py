@@ -4072,6 +4072,10 @@ if not MYPY:
         """
         Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
         """
+        tenant_condition: NotRequired[pulumi.Input['TenantCondition']]
+        """
+        What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+        """
 elif False:
     ReverseDirectionArgsDict: TypeAlias = Mapping[str, Any]
 
@@ -4088,7 +4092,8 @@ class ReverseDirectionArgs:
                  pods: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
-                 resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None):
+                 resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
+                 tenant_condition: Optional[pulumi.Input['TenantCondition']] = None):
         """
         :param pulumi.Input['AuthzPolicy'] authz_policy: Where the consumer's identity comes from. A change replaces it, once the ResourceSlices that use it are deleted. Default: KeysExchange.
         :param pulumi.Input[_builtins.str] cpu: How much CPU to ask for, as a Kubernetes quantity. Default: as in the other direction.
@@ -4101,6 +4106,7 @@ class ReverseDirectionArgs:
         :param pulumi.Input[_builtins.str] resource_slice_class: The class of the ResourceSlice. Default: as in the other direction.
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the consumer's cluster ID.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
+        :param pulumi.Input['TenantCondition'] tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
         """
         if authz_policy is not None:
             pulumi.set(__self__, "authz_policy", authz_policy)
@@ -4124,6 +4130,8 @@ class ReverseDirectionArgs:
             pulumi.set(__self__, "resource_slice_name", resource_slice_name)
         if resources is not None:
             pulumi.set(__self__, "resources", resources)
+        if tenant_condition is not None:
+            pulumi.set(__self__, "tenant_condition", tenant_condition)
 
     @_builtins.property
     @pulumi.getter(name="authzPolicy")
@@ -4256,6 +4264,18 @@ class ReverseDirectionArgs:
     @resources.setter
     def resources(self, value: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]]):
         pulumi.set(self, "resources", value)
+
+    @_builtins.property
+    @pulumi.getter(name="tenantCondition")
+    def tenant_condition(self) -> Optional[pulumi.Input['TenantCondition']]:
+        """
+        What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+        """
+        return pulumi.get(self, "tenant_condition")
+
+    @tenant_condition.setter
+    def tenant_condition(self, value: Optional[pulumi.Input['TenantCondition']]):
+        pulumi.set(self, "tenant_condition", value)
 
 
 if not MYPY:

@@ -49,7 +49,8 @@ class PeeringArgs:
                  resource_slice_class: Optional[pulumi.Input[_builtins.str]] = None,
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
                  resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
-                 reverse: Optional[pulumi.Input['ReverseDirectionArgs']] = None):
+                 reverse: Optional[pulumi.Input['ReverseDirectionArgs']] = None,
+                 tenant_condition: Optional[pulumi.Input['TenantCondition']] = None):
         """
         The set of arguments for constructing a Peering resource.
         :param pulumi.Input[Sequence[pulumi.Input['AdditionalResourceSliceArgs']]] additional_resource_slices: Further ResourceSlices, each with a virtual node of its own: for nodes of different kinds or classes. Default: none.
@@ -80,6 +81,7 @@ class PeeringArgs:
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
         :param pulumi.Input['ReverseDirectionArgs'] reverse: What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+        :param pulumi.Input['TenantCondition'] tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
         """
         if additional_resource_slices is not None:
             pulumi.set(__self__, "additional_resource_slices", additional_resource_slices)
@@ -157,6 +159,8 @@ class PeeringArgs:
             pulumi.set(__self__, "resources", resources)
         if reverse is not None:
             pulumi.set(__self__, "reverse", reverse)
+        if tenant_condition is not None:
+            pulumi.set(__self__, "tenant_condition", tenant_condition)
 
     @_builtins.property
     @pulumi.getter(name="additionalResourceSlices")
@@ -494,6 +498,18 @@ class PeeringArgs:
     def reverse(self, value: Optional[pulumi.Input['ReverseDirectionArgs']]):
         pulumi.set(self, "reverse", value)
 
+    @_builtins.property
+    @pulumi.getter(name="tenantCondition")
+    def tenant_condition(self) -> Optional[pulumi.Input['TenantCondition']]:
+        """
+        What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+        """
+        return pulumi.get(self, "tenant_condition")
+
+    @tenant_condition.setter
+    def tenant_condition(self, value: Optional[pulumi.Input['TenantCondition']]):
+        pulumi.set(self, "tenant_condition", value)
+
 
 @pulumi.type_token("liqo:index:Peering")
 class Peering(pulumi.ComponentResource):
@@ -529,6 +545,7 @@ class Peering(pulumi.ComponentResource):
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
                  resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  reverse: Optional[pulumi.Input[Union['ReverseDirectionArgs', 'ReverseDirectionArgsDict']]] = None,
+                 tenant_condition: Optional[pulumi.Input['TenantCondition']] = None,
                  __props__=None):
         """
         Peers two clusters: the network between them, the consumer's identity on the provider, and resources with a virtual node; in one direction or both. Both clusters need an agent.
@@ -585,6 +602,7 @@ class Peering(pulumi.ComponentResource):
         :param pulumi.Input[_builtins.str] resource_slice_name: Name of the ResourceSlice and of the virtual node. Default: the provider's cluster ID.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] resources: Further resources to ask for, by name; cpu, memory and pods given apart win. Default: none.
         :param pulumi.Input[Union['ReverseDirectionArgs', 'ReverseDirectionArgsDict']] reverse: What the provider asks of the consumer, if bidirectional. Amounts given here take the place of all amounts of the other direction. Default: the same.
+        :param pulumi.Input['TenantCondition'] tenant_condition: What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
         """
         ...
     @overload
@@ -660,6 +678,7 @@ class Peering(pulumi.ComponentResource):
                  resource_slice_name: Optional[pulumi.Input[_builtins.str]] = None,
                  resources: Optional[pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
                  reverse: Optional[pulumi.Input[Union['ReverseDirectionArgs', 'ReverseDirectionArgsDict']]] = None,
+                 tenant_condition: Optional[pulumi.Input['TenantCondition']] = None,
                  __props__=None):
         opts = pulumi.ResourceOptions.merge(_utilities.get_resource_opts_defaults(), opts)
         if not isinstance(opts, pulumi.ResourceOptions):
@@ -719,6 +738,7 @@ class Peering(pulumi.ComponentResource):
             __props__.__dict__["resource_slice_name"] = resource_slice_name
             __props__.__dict__["resources"] = resources
             __props__.__dict__["reverse"] = reverse
+            __props__.__dict__["tenant_condition"] = tenant_condition
             __props__.__dict__["accepted_resources"] = None
             __props__.__dict__["additional_slices"] = None
             __props__.__dict__["consumer_cluster_id"] = None

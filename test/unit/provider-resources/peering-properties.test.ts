@@ -82,6 +82,19 @@ const TABLE: Record<string, Row> = {
     beside: both,
     goesTo: [`${AUTHENTICATION} proxyURL`],
   },
+  // Of each consumer its own provider says what it may do.
+  tenantCondition: {
+    create: "Cordoned",
+    update: "Drained",
+    beside: both,
+    goesTo: [`${AUTHENTICATION} tenantCondition`],
+  },
+  "reverse.tenantCondition": {
+    create: "Cordoned",
+    update: "Drained",
+    beside: both,
+    goesTo: [`reverse-${AUTHENTICATION} tenantCondition`],
+  },
   createVirtualNode: ofRequest(false, true, "createVirtualNode"),
   resourceSliceName: { create: "one", update: "two", beside: both, goesTo: [`${RESOURCES} name`] },
   resourceSliceClass: ofRequest("gold", "silver", "class"),

@@ -83,16 +83,18 @@ const gateways: Record<string, Case> = {
   keyRotationTrigger: text,
 };
 const access: Record<string, Case> = { inBand: flag, proxyURL: ["proxy:8118", /is not the URL of a proxy/] };
+const tenantCondition = oneOf("Active", "Cordoned", "Drained");
 const authzPolicy = oneOf("KeysExchange", "TolerateNoHandshake");
 // Of a secret not even a wrong value is shown.
 const ownKubeconfig: Case = [
   "s3cr3t",
   /^is no kubeconfig: neither valid YAML nor JSON with clusters, users and contexts$/,
 ];
-const ownIdentity = (path: string): Record<string, Case> => ({
+const ownAccess = (path: string): Record<string, Case> => ({
   [`${path}authzPolicy`]: authzPolicy,
   [`${path}identityKubeconfig`]: ownKubeconfig,
   [`${path}identityUserName`]: text,
+  [`${path}tenantCondition`]: tenantCondition,
 });
 const term = (path: string): Record<string, Case> => ({
   [path]: object,
@@ -194,7 +196,7 @@ const CASES: Record<string, Record<string, Case>> = {
     authzPolicy,
     kubeconfig: ownKubeconfig,
     userName: text,
-    tenantCondition: oneOf("Active", "Cordoned", "Drained"),
+    tenantCondition,
     ...metadata,
     forceUnreachable: flag,
   },
@@ -310,8 +312,8 @@ const CASES: Record<string, Record<string, Case>> = {
     "reverse.resourceSliceName": sliceName,
     "reverse.createResourceSlice": flag,
     ...request("reverse"),
-    ...ownIdentity(""),
-    ...ownIdentity("reverse."),
+    ...ownAccess(""),
+    ...ownAccess("reverse."),
     ...metadata,
     forceUnreachable: flag,
   },

@@ -8,6 +8,7 @@ import com.pulumi.core.annotations.Import;
 import com.pulumi.core.internal.Codegen;
 import com.pulumi.liqo.enums.AuthzPolicy;
 import com.pulumi.liqo.enums.GatewayServerLocation;
+import com.pulumi.liqo.enums.TenantCondition;
 import com.pulumi.liqo.inputs.AdditionalResourceSliceArgs;
 import com.pulumi.liqo.inputs.ClusterArgs;
 import com.pulumi.liqo.inputs.GatewayClientArgs;
@@ -447,6 +448,21 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         return Optional.ofNullable(this.reverse);
     }
 
+    /**
+     * What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     * 
+     */
+    @Import(name="tenantCondition")
+    private @Nullable Output<TenantCondition> tenantCondition;
+
+    /**
+     * @return What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     * 
+     */
+    public Optional<Output<TenantCondition>> tenantCondition() {
+        return Optional.ofNullable(this.tenantCondition);
+    }
+
     private PeeringArgs() {}
 
     private PeeringArgs(PeeringArgs $) {
@@ -478,6 +494,7 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
         this.resourceSliceName = $.resourceSliceName;
         this.resources = $.resources;
         this.reverse = $.reverse;
+        this.tenantCondition = $.tenantCondition;
     }
 
     public static Builder builder() {
@@ -1094,6 +1111,27 @@ public final class PeeringArgs extends com.pulumi.resources.ResourceArgs {
          */
         public Builder reverse(ReverseDirectionArgs reverse) {
             return reverse(Output.of(reverse));
+        }
+
+        /**
+         * @param tenantCondition What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tenantCondition(@Nullable Output<TenantCondition> tenantCondition) {
+            $.tenantCondition = tenantCondition;
+            return this;
+        }
+
+        /**
+         * @param tenantCondition What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tenantCondition(TenantCondition tenantCondition) {
+            return tenantCondition(Output.of(tenantCondition));
         }
 
         public PeeringArgs build() {

@@ -6,6 +6,7 @@ package com.pulumi.liqo.inputs;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.liqo.enums.AuthzPolicy;
+import com.pulumi.liqo.enums.TenantCondition;
 import java.lang.Boolean;
 import java.lang.String;
 import java.util.Map;
@@ -183,6 +184,21 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         return Optional.ofNullable(this.resources);
     }
 
+    /**
+     * What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     * 
+     */
+    @Import(name="tenantCondition")
+    private @Nullable Output<TenantCondition> tenantCondition;
+
+    /**
+     * @return What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+     * 
+     */
+    public Optional<Output<TenantCondition>> tenantCondition() {
+        return Optional.ofNullable(this.tenantCondition);
+    }
+
     private ReverseDirectionArgs() {}
 
     private ReverseDirectionArgs(ReverseDirectionArgs $) {
@@ -197,6 +213,7 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
         this.resourceSliceClass = $.resourceSliceClass;
         this.resourceSliceName = $.resourceSliceName;
         this.resources = $.resources;
+        this.tenantCondition = $.tenantCondition;
     }
 
     public static Builder builder() {
@@ -446,6 +463,27 @@ public final class ReverseDirectionArgs extends com.pulumi.resources.ResourceArg
          */
         public Builder resources(Map<String,String> resources) {
             return resources(Output.of(resources));
+        }
+
+        /**
+         * @param tenantCondition What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tenantCondition(@Nullable Output<TenantCondition> tenantCondition) {
+            $.tenantCondition = tenantCondition;
+            return this;
+        }
+
+        /**
+         * @param tenantCondition What the provider lets the consumer do. Left out, it stays as it is; a new consumer is Active.
+         * 
+         * @return builder
+         * 
+         */
+        public Builder tenantCondition(TenantCondition tenantCondition) {
+            return tenantCondition(Output.of(tenantCondition));
         }
 
         public ReverseDirectionArgs build() {
