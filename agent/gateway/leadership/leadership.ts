@@ -19,6 +19,8 @@ import { leaseName } from "./lease-name.js";
 
 /** How often the active replica renews its Lease, and the others look at it. */
 const RENEW_MS = 2_000;
+/** How often while there is no other replica, which the watch tells at once. */
+const RENEW_ALONE_MS = 5_000;
 /** A holder that is not heard is given up once it has not renewed for this long. */
 const SILENT_HOLDER_MS = 5_000;
 const FAILURE_MS = 500;
@@ -82,13 +84,12 @@ export class Leadership {
 
   private async run(): Promise<void> {
     while (!this.ended.signal.aborted) {
-      let pause = RENEW_MS;
+      let pause = FAILURE_MS;
       try {
         await this.pass();
-        if (!this.leading) pause = nextLookMs(this.lease, this.listener.state);
+        pause = this.leading ? renewMs(this.siblings.list().length) : nextLookMs(this.lease, this.listener.state);
       } catch (error) {
         this.logger.warn({ reason: messageOf(error) }, "leadership not settled, will retry");
-        pause = FAILURE_MS;
       }
       await this.idle(pause);
     }
@@ -157,6 +158,11 @@ export function isVacant(
   if (lease.holder === undefined || lease.isOurs || lease.isExpired) return true;
   if (!holderPod || state === "dead") return true;
   return state === "silent" && lease.ageMs > SILENT_HOLDER_MS;
+}
+
+/** Milliseconds until the active one of so many replicas renews its Lease. */
+export function renewMs(replicas: number): number {
+  return replicas > 1 ? RENEW_MS : RENEW_ALONE_MS;
 }
 
 /** Milliseconds after which a standby looks at the holder again: a host that has gone says nothing, but from when on its place is free can be told. */

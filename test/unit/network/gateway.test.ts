@@ -6,12 +6,13 @@ import { isPortRefused } from "../../../agent/gateway/endpoint-probe.js";
 import { privateKeyOf } from "../../../agent/gateway/key-source.js";
 import { HeartbeatListener, type SiblingState } from "../../../agent/gateway/leadership/heartbeat-listener.js";
 import { HeartbeatServer } from "../../../agent/gateway/leadership/heartbeat-server.js";
-import { isVacant, nextLookMs } from "../../../agent/gateway/leadership/leadership.js";
+import { isVacant, nextLookMs, renewMs } from "../../../agent/gateway/leadership/leadership.js";
 import { leaseName } from "../../../agent/gateway/leadership/lease-name.js";
 import { PathProbeResponder, probePath } from "../../../agent/gateway/path-probe.js";
 import { keySecretProblem, newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
 import { wireguardPublicKey } from "../../../agent/crypto/wireguard-keys.js";
 import { gatewayTemplateManifests } from "../../../agent/install/network-templates.js";
+import { LEASE_SECONDS } from "../../../agent/runtime/holder-lease.js";
 import { freePorts } from "../../integration/support/programs.js";
 
 describe("the choice among a gateway's replicas", () => {
@@ -41,6 +42,12 @@ describe("the choice among a gateway's replicas", () => {
     }
     // Not without a pause, should another one be trying just now.
     expect(nextLookMs({ ageMs: 9_000 }, "silent")).to.equal(500);
+  });
+
+  it("holds it by renewals well before it runs out, and often where others might believe it silent", () => {
+    expect(renewMs(1) * 2).to.be.below(LEASE_SECONDS * 1_000);
+    expect(renewMs(2) * 2).to.be.below(5_000);
+    expect(renewMs(3)).to.equal(renewMs(2));
   });
 
   it("uses Liqo's name of the Lease", () => {
