@@ -1,9 +1,10 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { Names, sliceUserName } from "../api/index.js";
-import { Tag, decodeAll, decodeOid, decodeOne, encode, encodeBitString, encodeOid, type DerValue } from "./der.js";
+import { Tag, decodeAll, decodeOne, encode, encodeBitString, encodeOid } from "./der.js";
 import { publicKeyDer, readPrivateKey, readPublicKey } from "./keys.js";
 import { decodePem, encodePem } from "./pem.js";
 import { signBytes, verifyBytes } from "./signature.js";
+import { COMMON_NAME, ORGANIZATION, readSubject, type RequestedSubject } from "./subject.js";
 
 /** Who a certificate is asked for. */
 export interface CertificateSubject {
@@ -12,16 +13,12 @@ export interface CertificateSubject {
 }
 
 /** What a certificate request says. */
-export interface CertificateRequest {
-  commonName: string;
-  organizations: string[];
+export interface CertificateRequest extends RequestedSubject {
   /** SubjectPublicKeyInfo, DER. */
   publicKey: Buffer;
 }
 
 const PEM_LABEL = "CERTIFICATE REQUEST";
-const COMMON_NAME = "2.5.4.3";
-const ORGANIZATION = "2.5.4.10";
 /** What Go's encoder takes as PrintableString; any other text becomes UTF8String. */
 const PRINTABLE = /^[A-Za-z0-9 '()+,\-./:=?]*$/;
 
@@ -70,36 +67,29 @@ export function readCertificateRequest(pem: string): CertificateRequest {
   const [info] = decodeAll(decodeOne(decodePem(PEM_LABEL, pem)).content);
   const [, subject, publicKey] = info ? decodeAll(info.content) : [];
   if (!subject || !publicKey) throw new Error("the request has no subject and public key");
-  const attributes = decodeAll(subject.content)
-    .flatMap(({ content }) => decodeAll(content))
-    .map(readAttribute);
-  const valuesOf = (oid: string): string[] => attributes.filter((a) => a.oid === oid).map(({ value }) => value);
-  return {
-    // Of several common names the last counts, as for Go's parser on the provider's API server.
-    commonName: valuesOf(COMMON_NAME).at(-1) ?? "",
-    organizations: valuesOf(ORGANIZATION),
-    publicKey: publicKey.raw,
-  };
+  return { ...readSubject(subject), publicKey: publicKey.raw };
 }
 
 /**
- * Checks a request against who may ask (control plane specification, §3): the subject, and the key if one is given (PEM or raw bytes).
- * The request's own signature is checked by the API server.
+ * Checks a request against who may ask (control plane specification, §3): the subject, which must say nothing besides, as the API server would sign
+ * that as well, and the key if one is given (PEM or raw bytes). The request's own signature is checked by the API server.
  *
  * @throws Error naming what does not match
  */
 export function checkCertificateRequest(pem: string, subject: CertificateSubject, publicKey?: Uint8Array): void {
   const request = readCertificateRequest(pem);
-  if (request.commonName !== subject.commonName) {
-    throw new Error(`its common name is "${request.commonName}", not "${subject.commonName}"`);
-  }
-  const [organization] = request.organizations;
-  if (organization !== subject.organization) {
-    throw new Error(`its organization is "${organization ?? ""}", not "${subject.organization}"`);
-  }
+  expectOnly("common name", request.commonNames, subject.commonName);
+  expectOnly("organization", request.organizations, subject.organization);
+  if (request.otherAttributes > 0) throw new Error("its subject says more than a common name and an organization");
   if (publicKey && !publicKeyDer(readPublicKey(publicKey)).equals(request.publicKey)) {
     throw new Error("its public key is not the one the consumer is registered with");
   }
+}
+
+function expectOnly(what: string, found: string[], wanted: string): void {
+  if (found.length === 1 && found[0] === wanted) return;
+  const values = found.map((value) => `"${value}"`).join(" and ") || '""';
+  throw new Error(`its ${what} is ${values}, not "${wanted}"${found.length > 1 ? " alone" : ""}`);
 }
 
 /** Whether a request is for the subject and the key (PEM or raw bytes), and signed by that key: a certificate can be had for it. Never throws. */
@@ -119,12 +109,6 @@ export function isRequestOf(pem: string, subject: CertificateSubject, publicKey:
 function attribute(oid: string, value: string): Buffer {
   const tag = PRINTABLE.test(value) ? Tag.printableString : Tag.utf8String;
   return encode(Tag.set, encode(Tag.sequence, encodeOid(oid), encode(tag, Buffer.from(value, "utf8"))));
-}
-
-function readAttribute(sequence: DerValue): { oid: string; value: string } {
-  const [oid, value] = decodeAll(sequence.content);
-  if (!oid || !value) throw new Error("the request's subject cannot be read");
-  return { oid: decodeOid(oid), value: value.content.toString("utf8") };
 }
 
 function signatureAlgorithm(key: KeyObject): Buffer {

@@ -10,6 +10,7 @@ import {
   type DerValue,
 } from "../../crypto/der.js";
 import { decodePem, encodePem } from "../../crypto/pem.js";
+import { COMMON_NAME, ORGANIZATION, readAttribute, readSubject, type RequestedSubject } from "../../crypto/subject.js";
 import { formatIPv4, isIPv4, parseIPv4 } from "../../api/cidr.js";
 
 /** A kubelet's organization, exactly. */
@@ -23,8 +24,6 @@ const EXPLICIT_3 = 0xa3;
 /** Kinds of names that a certificate may be for. */
 const NAME_TAGS = { email: 0x81, dns: 0x82, uri: 0x86, ip: 0x87 } as const;
 const Oid = {
-  commonName: "2.5.4.3",
-  organization: "2.5.4.10",
   extensionRequest: "1.2.840.113549.1.9.14",
   alternativeNames: "2.5.29.17",
   extendedKeyUsage: "2.5.29.37",
@@ -34,11 +33,7 @@ const Oid = {
 const SELF_SIGNED_MS = 365 * 24 * 3600 * 1000;
 
 /** What a request for a kubelet's serving certificate says. */
-export interface ServingRequest {
-  commonNames: string[];
-  organizations: string[];
-  /** Attributes of the subject other than these. */
-  otherAttributes: number;
+export interface ServingRequest extends RequestedSubject {
   ips: string[];
   dns: string[];
   /** Alternative names of other kinds. */
@@ -101,20 +96,13 @@ export function readServingRequest(pem: string): ServingRequest {
   const [info] = decodeAll(decodeOne(decodePem("CERTIFICATE REQUEST", pem)).content);
   const [, subject, , attributes] = info ? decodeAll(info.content) : [];
   if (!subject) throw new Error("the request has no subject");
-  const names = decodeAll(subject.content)
-    .flatMap(({ content }) => decodeAll(content))
-    .map(readPair);
   const extensions = attributes ? decodeAll(attributes.content).flatMap(readExtensions) : [];
   const alternatives = extensions.filter(({ oid }) => oid === Oid.alternativeNames).flatMap(({ names: list }) => list);
   const textsOf = (tag: number): string[] =>
     alternatives.filter((name) => name.tag === tag).map(({ content }) => content.toString("latin1"));
   const { ip, dns } = NAME_TAGS;
   return {
-    commonNames: names.filter(({ oid }) => oid === Oid.commonName).map(({ value }) => value.content.toString("utf8")),
-    organizations: names
-      .filter(({ oid }) => oid === Oid.organization)
-      .map(({ value }) => value.content.toString("utf8")),
-    otherAttributes: names.filter(({ oid }) => oid !== Oid.commonName && oid !== Oid.organization).length,
+    ...readSubject(subject),
     ips: alternatives.filter(({ tag }) => tag === ip).map(({ content }) => ipText(content)),
     dns: textsOf(dns),
     otherNames: alternatives.filter(({ tag }) => tag !== ip && tag !== dns).length,
@@ -122,14 +110,8 @@ export function readServingRequest(pem: string): ServingRequest {
   };
 }
 
-function readPair({ content }: DerValue): { oid: string; value: DerValue } {
-  const [oid, value] = decodeAll(content);
-  if (!oid || !value) throw new Error("an attribute of the request cannot be read");
-  return { oid: decodeOid(oid), value };
-}
-
 function readExtensions(attribute: DerValue): { oid: string; names: DerValue[] }[] {
-  const { oid, value } = readPair(attribute);
+  const { oid, value } = readAttribute(attribute);
   if (oid !== Oid.extensionRequest) return [{ oid, names: [] }];
   return decodeAll(value.content)
     .flatMap(({ content }) => decodeAll(content))
@@ -146,8 +128,8 @@ function readExtensions(attribute: DerValue): { oid: string; names: DerValue[] }
 function nodeSubject(nodeName: string): Buffer {
   return encode(
     Tag.sequence,
-    attribute(Oid.organization, NODES_GROUP),
-    attribute(Oid.commonName, `${NODE_USER_PREFIX}${nodeName}`),
+    attribute(ORGANIZATION, NODES_GROUP),
+    attribute(COMMON_NAME, `${NODE_USER_PREFIX}${nodeName}`),
   );
 }
 

@@ -1,4 +1,4 @@
-import { createPublicKey } from "node:crypto";
+import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import {
   DataKeys,
@@ -19,7 +19,9 @@ import {
   type Tenant,
   type VirtualNode,
 } from "../../../agent/api/index.js";
+import { readCertificateRequest } from "../../../agent/crypto/index.js";
 import {
+  CertificateSigningRequestResource,
   EventResource,
   KubeError,
   NamespaceResource,
@@ -30,6 +32,7 @@ import {
   kubeTime,
   ownerReference,
 } from "../../../agent/runtime/index.js";
+import { requestFor, type RelativeName } from "../../support/certificate-request.js";
 import { waitFor } from "../../support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { startControlPlane, type ControlPlane } from "./control-plane.js";
@@ -44,6 +47,13 @@ import {
 } from "./peering.js";
 
 const MANAGER = { fieldManager: "test" };
+
+/** A request that is right but for another group. */
+function greedy(user: RelativeName[number], group: RelativeName[number]): string {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  return text(requestFor([[group], [["O", "admins"]], [user]], key));
+}
 
 describe("slices of any class, and what is not acceptable", function () {
   this.timeout(120_000);
@@ -124,6 +134,7 @@ describe("slices of any class, and what is not acceptable", function () {
       ["a public key that is none", { publicKey: text("none") }, "SignatureVerificationFailed"],
       ["a signature that is none", { signature: text("none") }, "SignatureVerificationFailed"],
       ["a request that is none", { csr: text("none") }, "InvalidCSR"],
+      ["a request for another group besides", { csr: greedy(["CN", "consumer"], ["O", "liqo.io"]) }, "InvalidCSR"],
     ] as const) {
       it(`with ${what}, in an event, and nothing is made`, async () => {
         await provider.client.create(TenantResource, changed(spec));
@@ -263,6 +274,39 @@ describe("slices of any class, and what is not acceptable", function () {
       expect(denied.status?.authParams).to.equal(undefined);
       const certificate = { name: remoteCertificateSecretName("forged"), namespace: there };
       expect(await provider.client.get(SecretResource, certificate)).to.equal(undefined);
+    });
+
+    it("with a request for another group besides is denied, and no certificate made", async () => {
+      // Of a consumer whose controllers are its own.
+      const namespace = tenantNamespaceName("ghost");
+      const ofGhost = { [Labels.remoteClusterID]: "ghost" };
+      const labels = { ...ofGhost, [Labels.tenantNamespace]: "true" };
+      await provider.client.create(NamespaceResource, { metadata: { name: namespace, labels } });
+      const tenant = { metadata: { name: "ghost", namespace, labels: ofGhost } };
+      const spec = { clusterID: "ghost", authzPolicy: "TolerateNoHandshake" } as const;
+      await provider.client.create(TenantResource, TenantResource.build({ ...tenant, spec }));
+      const csr = greedy(["CN", sliceUserName("greedy", "ghost")], ["O", "ghost"]);
+      const id = { name: "greedy", namespace };
+      const copied = { ...ofGhost, [Labels.replicated]: "true", [Labels.originID]: "ghost" };
+      const asked = { class: "default", consumerClusterID: "ghost", providerClusterID: provider.id, csr };
+      await provider.client.create(
+        ResourceSliceResource,
+        ResourceSliceResource.build({ metadata: { ...id, labels: copied }, spec: asked }),
+      );
+      const denied = await waitForObject(provider.client, ResourceSliceResource, id, "its state", ({ status }) =>
+        condition(status, "Authentication"),
+      );
+      expect(findCondition(denied.status?.conditions, "Authentication")).to.include({
+        status: "Denied",
+        message: 'spec.csr: its organization is "ghost" and "admins", not "ghost" alone',
+      });
+      const certificate = { name: remoteCertificateSecretName("greedy"), namespace };
+      expect(await provider.client.get(SecretResource, certificate)).to.equal(undefined);
+      const requests = await provider.client.list(CertificateSigningRequestResource);
+      const subjects = requests.items.map(({ spec }) => Buffer.from(spec.request, "base64").toString());
+      expect(subjects.map(readCertificateRequest).flatMap(({ organizations }) => organizations)).not.to.contain(
+        "admins",
+      );
     });
 
     it("with an amount that is none is refused", async () => {

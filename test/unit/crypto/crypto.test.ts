@@ -20,6 +20,7 @@ import {
   untilRenewal,
 } from "../../../agent/crypto/index.js";
 import { decodeAll, decodeOne } from "../../../agent/crypto/der.js";
+import { requestFor, type RelativeName } from "../../support/certificate-request.js";
 
 /** The key of the specification's vectors: seed 32 × 0x07. */
 const PKCS8 = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.alloc(32, 7)]);
@@ -88,8 +89,7 @@ describe("certificate requests", () => {
       const subject = { commonName: "a_b", organization: "o" };
       const pem = makeCertificateRequest(subject, pair.privateKey);
       const request = readCertificateRequest(pem);
-      expect(request).to.include({ commonName: "a_b" });
-      expect(request.organizations).to.deep.equal(["o"]);
+      expect(request).to.deep.include({ commonNames: ["a_b"], organizations: ["o"], otherAttributes: 0 });
       checkCertificateRequest(pem, subject, Buffer.from(pair.publicKey));
       const [info, , signature] = decodeAll(decodeOne(decodePem("CERTIFICATE REQUEST", pem)).content);
       const hash = [null, "sha256", "sha256", "sha384"][index] ?? null;
@@ -114,6 +114,23 @@ describe("certificate requests", () => {
     ).to.throw();
     expect(() => checkCertificateRequest(own.toString(), controlPlaneSubject("consumer"))).to.throw("PUBLIC KEY");
     expect(() => readCertificateRequest("")).to.throw("not a PEM block");
+  });
+
+  it("are refused if their subject says more than it should, wherever: each organization would be a group", () => {
+    const check = (...names: RelativeName[]): void =>
+      checkCertificateRequest(requestFor(names, KEY), controlPlaneSubject("consumer"), Buffer.from(publicKeyOf(KEY)));
+    const user = ["CN", "consumer"] as const;
+    const group = ["O", "liqo.io"] as const;
+    const other = ["O", "admins"] as const;
+    check([group], [user]);
+    const also = /its organization is "(liqo\.io|admins)" and "(liqo\.io|admins)", not "liqo.io" alone/;
+    expect(() => check([group], [other], [user])).to.throw(also);
+    expect(() => check([user], [other], [group])).to.throw(also);
+    expect(() => check([group, other], [user])).to.throw(also);
+    expect(() => check([group], [["CN", "other"]], [user])).to.throw('common name is "other" and "consumer"');
+    expect(() => check([group], [user, ["OU", "g"]])).to.throw("says more");
+    expect(() => check([user])).to.throw('organization is ""');
+    expect(() => check([group])).to.throw('common name is ""');
   });
 });
 
