@@ -1,3 +1,4 @@
+import type { Namespace } from "kubernetes-types/core/v1";
 import { Labels, type ResourceSlice, type Tenant } from "../../api/index.js";
 import { TerminalError, keyOf, type Informer, type KubeObject } from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
@@ -31,6 +32,16 @@ export function copiesFrom<T extends KubeObject>(informer: Informer<T>, consumer
 export function tenantNamespaceOf(area: AuthenticationArea, clusterID: string): string | undefined {
   const found = area.informers.namespaces.list().filter((namespace) => remoteClusterOf(namespace) === clusterID);
   return theOne(found, `tenant namespaces of cluster ${clusterID}`)?.metadata?.name;
+}
+
+/**
+ * Whether an object lies in the tenant namespace of the cluster that it is labelled with. Elsewhere labels say nothing: users write their own objects as they
+ * like, and consumers those of offloaded namespaces.
+ */
+export function isInTenantNamespace(tenantNamespaces: Informer<Namespace>, object: KubeObject): boolean {
+  const clusterID = remoteClusterOf(object);
+  const namespace = tenantNamespaces.get(object.metadata?.namespace ?? "");
+  return clusterID !== undefined && namespace !== undefined && remoteClusterOf(namespace) === clusterID;
 }
 
 /** The cluster's Tenant in its namespace, or undefined. Throws if there are several. */

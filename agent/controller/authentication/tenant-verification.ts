@@ -3,7 +3,7 @@ import { DataKeys, type Tenant } from "../../api/index.js";
 import { checkCertificateRequest, controlPlaneSubject, isNonceSignature, readPublicKey } from "../../crypto/index.js";
 import { messageOf } from "../../runtime/index.js";
 import type { AuthenticationArea } from "./area.js";
-import { decodeBase64, remoteClusterOf, tenantClusterID, theOne } from "./lookups.js";
+import { decodeBase64, isInTenantNamespace, remoteClusterOf, tenantClusterID, theOne } from "./lookups.js";
 
 /** Why a Tenant is not accepted; `retry` tells whether waiting may help. */
 export interface Refusal {
@@ -26,11 +26,10 @@ export function verifyTenant(area: AuthenticationArea, tenant: Tenant): Refusal 
   return checkSignature(tenant, nonce) ?? checkRequest(tenant, clusterID);
 }
 
-function nonceOf(area: AuthenticationArea, clusterID: string): Buffer | undefined {
-  const secret = theOne<Secret>(
-    area.informers.nonces.list().filter((candidate) => remoteClusterOf(candidate) === clusterID),
-    `nonce Secrets for cluster ${clusterID}`,
-  );
+function nonceOf({ informers }: AuthenticationArea, clusterID: string): Buffer | undefined {
+  const isOfCluster = (secret: Secret): boolean =>
+    remoteClusterOf(secret) === clusterID && isInTenantNamespace(informers.namespaces, secret);
+  const secret = theOne<Secret>(informers.nonces.list().filter(isOfCluster), `nonce Secrets for cluster ${clusterID}`);
   const nonce = decodeBase64(secret?.data?.[DataKeys.nonce]);
   return nonce.length > 0 ? nonce : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Secret } from "kubernetes-types/core/v1";
+import type { Namespace, Secret } from "kubernetes-types/core/v1";
 import {
   Annotations,
   ConnectionResource,
@@ -15,6 +15,7 @@ import {
 } from "../../api/index.js";
 import {
   Controller,
+  NamespaceResource,
   SecretResource,
   TerminalError,
   addFinalizer,
@@ -26,7 +27,7 @@ import {
   removeFinalizer,
   type Informer,
 } from "../../runtime/index.js";
-import { decodeBase64, remoteClusterOf } from "../authentication/lookups.js";
+import { decodeBase64, isInTenantNamespace, remoteClusterOf } from "../authentication/lookups.js";
 import type { ControllerContext, Startable } from "../context.js";
 import { peerSignals } from "../peer-signals.js";
 import { REPLICATED_KINDS, type ReplicatedKind, type ReplicatedObject } from "./kinds.js";
@@ -45,12 +46,13 @@ const SAY_AGAIN_MS = 10_000;
 const WORKERS = 256;
 
 /**
- * Consumer. Watches ControlPlane kubeconfig Secrets, ForeignClusters, VirtualNodes, Connections, GatewayClients and the replicated kinds; runs one reflector per provider while such a
+ * Consumer. Watches ControlPlane kubeconfig Secrets and the tenant namespaces that they lie in, ForeignClusters, VirtualNodes, Connections, GatewayClients and the replicated kinds; runs one reflector per provider while such a
  * Secret exists, and holds the Secret by a finalizer until nothing replicated is left (control plane specification, §9).
  */
 export class ReplicationManager implements Startable {
   readonly name = "replicator";
   private readonly secrets: Informer<Secret>;
+  private readonly tenantNamespaces: Informer<Namespace>;
   private readonly foreignClusters: Informer<ForeignCluster>;
   private readonly virtualNodes: Informer<VirtualNode>;
   private readonly connections: Informer<Connection>;
@@ -62,6 +64,7 @@ export class ReplicationManager implements Startable {
   constructor(private readonly context: ControllerContext) {
     const { informers, logger } = context;
     this.secrets = informers.for(SecretResource, { labelSelector: Labels.identityType });
+    this.tenantNamespaces = informers.for(NamespaceResource, { labelSelector: Labels.tenantNamespace });
     this.foreignClusters = informers.for(ForeignClusterResource);
     this.virtualNodes = informers.for(VirtualNodeResource);
     this.connections = informers.for(ConnectionResource);
@@ -72,7 +75,9 @@ export class ReplicationManager implements Startable {
       workers: WORKERS,
       logger,
       reconcile: (key) => this.reconcile(key),
-    }).watch(this.secrets, (secret) => [keyOf(secret), ...this.secretsOf(remoteClusterOf(secret)).map(keyOf)]);
+    })
+      .watch(this.secrets, (secret) => [keyOf(secret), ...this.secretsOf(remoteClusterOf(secret)).map(keyOf)])
+      .watch(this.tenantNamespaces, ({ metadata }) => this.secrets.inNamespace(metadata?.name ?? "").map(keyOf));
     for (const [type, informer] of this.local) {
       informer.onEvent(({ object }) => this.dispatch(type, object));
     }
@@ -100,8 +105,11 @@ export class ReplicationManager implements Startable {
   private async reconcile(key: string): Promise<{ requeueAfterMs?: number } | void> {
     const secret = this.secrets.get(key);
     const running = [...this.reflectors.values()].find(({ secretKey }) => secretKey === key);
-    if (!secret || !isControlPlaneIdentity(secret)) {
+    if (!secret || !this.isIdentity(secret)) {
       if (running) this.end(running);
+      // It was one, and its namespace is none of a peer's any more: nothing can be asked of the peer then.
+      if (secret && isDeleting(secret) && hasFinalizer(secret, Finalizers.replicatorOperator))
+        await removeFinalizer(this.context.client, SecretResource, secret, Finalizers.replicatorOperator);
       return;
     }
     const remoteClusterID = remoteClusterOf(secret);
@@ -227,7 +235,12 @@ export class ReplicationManager implements Startable {
   private secretsOf(remoteClusterID: string | undefined): Secret[] {
     return this.secrets
       .list()
-      .filter((secret) => isControlPlaneIdentity(secret) && remoteClusterOf(secret) === remoteClusterID);
+      .filter((secret) => this.isIdentity(secret) && remoteClusterOf(secret) === remoteClusterID);
+  }
+
+  /** A kubeconfig may name programs and files: none is used that somebody has put elsewhere. */
+  private isIdentity(secret: Secret): boolean {
+    return isControlPlaneIdentity(secret) && isInTenantNamespace(this.tenantNamespaces, secret);
   }
 
   private end({ reflector }: RunningReflector): void {

@@ -84,6 +84,7 @@ export class ForeignClusterController implements Startable {
       .watch(views.tenants, peerOf)
       .watch(views.identities, peerOf)
       .watch(views.secrets, peerOf)
+      .watch(views.tenantNamespaces, peerOf)
       .watch(views.virtualNodes, peerOf)
       .watch(views.nodes, peerOf)
       .watch(views.deployments, (deployment) => views.clustersOfDeployment(deployment))

@@ -1,5 +1,5 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
-import type { Node, Pod, Secret } from "kubernetes-types/core/v1";
+import type { Namespace, Node, Pod, Secret } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ConnectionResource,
@@ -18,8 +18,15 @@ import {
   type Tenant,
   type VirtualNode,
 } from "../../api/index.js";
-import { DeploymentResource, SecretResource, isDeleting, type Informer, type KubeObject } from "../../runtime/index.js";
-import { remoteClusterOf } from "../authentication/lookups.js";
+import {
+  DeploymentResource,
+  NamespaceResource,
+  SecretResource,
+  isDeleting,
+  type Informer,
+  type KubeObject,
+} from "../../runtime/index.js";
+import { isInTenantNamespace, remoteClusterOf } from "../authentication/lookups.js";
 import type { ControllerContext } from "../context.js";
 import { virtualClusterNodes, virtualKubeletPods } from "../offloading/informers.js";
 
@@ -32,7 +39,7 @@ export interface PeerView {
   tenants: Tenant[];
   /** ControlPlane identities. */
   identities: Identity[];
-  /** ControlPlane kubeconfig Secrets. */
+  /** ControlPlane kubeconfig Secrets, of the peer's tenant namespace alone. */
   secrets: Secret[];
   virtualNodes: VirtualNode[];
   nodes: Node[];
@@ -53,6 +60,7 @@ export class PeerViews {
   readonly virtualNodes: Informer<VirtualNode>;
   readonly nodes: Informer<Node>;
   readonly secrets: Informer<Secret>;
+  readonly tenantNamespaces: Informer<Namespace>;
   readonly deployments: Informer<Deployment>;
   readonly pods: Informer<Pod>;
 
@@ -67,6 +75,7 @@ export class PeerViews {
     this.virtualNodes = informers.for(VirtualNodeResource);
     this.nodes = virtualClusterNodes(context);
     this.secrets = informers.for(SecretResource, { labelSelector: Labels.identityType });
+    this.tenantNamespaces = informers.for(NamespaceResource, { labelSelector: Labels.tenantNamespace });
     const gateways = `${Labels.networkingComponent}=${LabelValues.gatewayComponent}`;
     this.deployments = informers.for(DeploymentResource, { labelSelector: gateways });
     this.pods = virtualKubeletPods(context);
@@ -82,7 +91,7 @@ export class PeerViews {
       gatewayClients: about(this.gatewayClients),
       tenants: about(this.tenants),
       identities: about(this.identities).filter(({ spec }) => spec.type === "ControlPlane"),
-      secrets: about(this.secrets).filter(isControlPlaneSecret),
+      secrets: about(this.secrets).filter((secret) => this.isIdentity(secret)),
       virtualNodes: about(this.virtualNodes),
       nodes: about(this.nodes),
       deployment: (namespace, name) => this.deployments.find(namespace, name),
@@ -102,6 +111,10 @@ export class PeerViews {
       ...this.gatewayServers.inNamespace(metadata?.namespace ?? ""),
       ...this.gatewayClients.inNamespace(metadata?.namespace ?? ""),
     ].flatMap((gateway) => remoteClusterOf(gateway) ?? []);
+  }
+
+  private isIdentity(secret: Secret): boolean {
+    return isControlPlaneSecret(secret) && isInTenantNamespace(this.tenantNamespaces, secret);
   }
 
   private podsOf(virtualNode: VirtualNode): Pod[] {

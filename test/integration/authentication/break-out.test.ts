@@ -1,9 +1,12 @@
+import { once } from "node:events";
+import net, { type AddressInfo } from "node:net";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
 import {
   Annotations,
   ConfigurationResource,
   DataKeys,
+  ForeignClusterResource,
   IPResource,
   IdentityResource,
   Labels,
@@ -470,6 +473,79 @@ describe("a consumer that tries to break out", function () {
     const made = await shadow("1m", a.id);
     expect(made.metadata.labels?.[Labels.creatorUser]).to.match(/^b-[0-9a-f]{12}$/);
     await slice.delete(ShadowPodResource, { name: "s", namespace });
+  });
+
+  it("makes nothing in its offloaded namespaces that the provider would take for an identity or a nonce", async () => {
+    const servers = { forged: net.createServer(), friend: net.createServer() };
+    const asked = { forged: 0, friend: 0 };
+    for (const name of ["forged", "friend"] as const) {
+      servers[name].on("connection", (socket) => {
+        asked[name] += 1;
+        socket.destroy();
+      });
+      await once(servers[name].listen(0, "127.0.0.1"), "listening");
+    }
+    const identityOf = (clusterID: keyof typeof servers, namespace: string) => {
+      const { port } = servers[clusterID].address() as AddressInfo;
+      const cluster = { server: `https://127.0.0.1:${port}` };
+      const kubeconfig = {
+        clusters: [{ name: "c", cluster }],
+        users: [{ name: "u", user: { token: "t" } }],
+        contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+        "current-context": "x",
+      };
+      return {
+        metadata: {
+          name: "identity",
+          namespace,
+          labels: { [Labels.identityType]: "ControlPlane", [Labels.remoteClusterID]: clusterID },
+          annotations: { [Annotations.remoteTenantNamespace]: "default" },
+        },
+        data: { [DataKeys.kubeconfig]: Buffer.from(JSON.stringify(kubeconfig)).toString("base64") },
+      };
+    };
+    await slice.create(SecretResource, identityOf("forged", "shop-a"));
+    const ownTenant = { [Labels.nonce]: "true", [Labels.remoteClusterID]: a.id };
+    await slice.create(SecretResource, {
+      metadata: { name: "nonce", namespace: "shop-a", labels: ownTenant },
+      data: { [DataKeys.nonce]: "AAAA" },
+    });
+
+    // One that the administrator has put where it belongs, after it, is seen.
+    const namespace = tenantNamespaceName("friend");
+    const labels = { [Labels.remoteClusterID]: "friend", [Labels.tenantNamespace]: "true" };
+    await b.client.create(NamespaceResource, { metadata: { name: namespace, labels } });
+    const friend = identityOf("friend", namespace);
+    await b.client.create(SecretResource, friend);
+    await waitForObject(b.client, ForeignClusterResource, { name: "friend" }, "its ForeignCluster", () => true);
+    await waitForObject(
+      b.client,
+      SecretResource,
+      { name: "identity", namespace },
+      "its finalizer",
+      ({ metadata }) => metadata?.finalizers,
+    );
+    await until("a question to the friend", 20_000, () => Promise.resolve(asked.friend > 0 || undefined));
+    expect(asked.forged).to.equal(0);
+    expect(await b.client.get(ForeignClusterResource, { name: "forged" })).to.equal(undefined);
+    const forged = await b.client.get(SecretResource, { name: "identity", namespace: "shop-a" });
+    expect(forged?.metadata?.finalizers).to.equal(undefined);
+    // The Tenant is judged anew by the nonce that it was made with.
+    const id = { name: a.id, namespace: tenant };
+    await b.client.mergePatch(TenantResource, id, { status: { authParams: null } }, { subresource: "status" });
+    await waitForObject(b.client, TenantResource, id, "its answer again", ({ status }) => status?.authParams);
+
+    // Its namespace is nobody's any more: the Secret can go, though nobody answers there.
+    await b.client.mergePatch(
+      NamespaceResource,
+      { name: namespace },
+      { metadata: { labels: { [Labels.tenantNamespace]: null } } },
+    );
+    await b.client.delete(SecretResource, { name: "identity", namespace });
+    await waitUntilGone(b.client, SecretResource, { name: "identity", namespace });
+    await waitUntilGone(b.client, ForeignClusterResource, { name: "friend" });
+    for (const server of Object.values(servers)) server.close();
+    for (const name of ["identity", "nonce"]) await b.client.delete(SecretResource, { name, namespace: "shop-a" });
   });
 
   it("gets no more than peering needs as a peering user", async () => {
