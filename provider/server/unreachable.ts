@@ -21,14 +21,14 @@ export async function settleRead(
   error: unknown,
   probe: Probe,
 ): Promise<"keep" | "drop"> {
-  const { deleteUnreachable, skipUpdateUnreachable } = call.config;
   if (!isOutOfReach(error)) throw error;
-  if (deleteUnreachable) {
+  const asking = declaredGone(call, inputs);
+  if (asking) {
     const answering = await answeringClusters(definition, call, inputs, probe);
     if (answering.length === 0) {
       call.log(
         "warning",
-        `${messageOf(error)}. The resource leaves the state, as deleteUnreachable asks and none of its clusters answers; whatever is in them stays`,
+        `${messageOf(error)}. The resource leaves the state, as ${asking} asks and none of its clusters answers; whatever is in them stays`,
       );
       return "drop";
     }
@@ -38,7 +38,7 @@ export async function settleRead(
     );
     return "keep";
   }
-  if (skipUpdateUnreachable) {
+  if (call.config.skipUpdateUnreachable) {
     call.log("warning", `${messageOf(error)}. The state stays as it is, as skipUpdateUnreachable asks`);
     return "keep";
   }
@@ -62,12 +62,13 @@ export async function settleDelete(
   probe: Probe,
 ): Promise<void> {
   if (!isOutOfReach(error)) throw error;
-  if (!call.config.deleteUnreachable) throw withRemedy(error, DELETE_REMEDY);
+  const asking = declaredGone(call, inputs);
+  if (!asking) throw withRemedy(error, DELETE_REMEDY);
   const answering = await answeringClusters(definition, call, inputs, probe);
   if (answering.length > 0) throw error;
   call.log(
     "warning",
-    `${messageOf(error)}. The resource leaves the state, as deleteUnreachable asks; whatever is in the cluster stays`,
+    `${messageOf(error)}. The resource leaves the state, as ${asking} asks; whatever is in the cluster stays`,
   );
 }
 
@@ -77,6 +78,12 @@ export function settleCheck(call: Call, isInState: boolean, error: unknown): "ke
   if (!call.config.skipUpdateUnreachable) return { reason: withRemedy(error, SKIP_REMEDY, DELETE_REMEDY).message };
   call.log("warning", `${messageOf(error)}. The resource stays as it is, as skipUpdateUnreachable asks`);
   return "keep";
+}
+
+/** What says that clusters of a resource which cannot be reached are gone for good, if anything does. */
+function declaredGone(call: Call, inputs: Properties): string | undefined {
+  if (call.config.deleteUnreachable) return "deleteUnreachable";
+  return inputs["forceUnreachable"] === true ? "forceUnreachable" : undefined;
 }
 
 /** The properties whose clusters answer. */

@@ -29,6 +29,7 @@ const link = defineResource({
     provider: clusterField("The other."),
     password: z.string().optional().meta({ secret: true }),
     size: z.int().default(1),
+    forceUnreachable: z.boolean().optional(),
   }),
   outputs: z.object({ made: z.number() }),
   create: () => Promise.resolve({ id: "x", outputs: { made: 1 } }),
@@ -133,6 +134,18 @@ describe("clusters out of reach", () => {
     expect(await failure(remove({ consumer: alive, provider: gone }))).to.contain("cluster gone");
     await remove({ consumer: gone, provider: gone });
     expect(warned().at(-1)).to.contain("leaves the state");
+  });
+
+  it("with forceUnreachable of their own, likewise, and others not", async () => {
+    const forced = { forceUnreachable: true };
+    expect((await read({ consumer: alive, provider: gone, ...forced })).getId()).to.equal("x");
+    expect(warned().at(-1)).to.contain("stays in the state, as consumer still answers");
+    expect((await read({ consumer: gone, provider: gone, ...forced })).getId()).to.equal("");
+    expect(warned().at(-1)).to.contain("leaves the state, as forceUnreachable asks");
+    await remove({ consumer: gone, provider: gone, ...forced });
+    expect(warned().at(-1)).to.contain("leaves the state, as forceUnreachable asks");
+    for (const others of [{}, { forceUnreachable: false }])
+      expect(await failure(remove({ consumer: gone, provider: gone, ...others }))).to.match(SETTINGS);
   });
 
   it("with skipUpdateUnreachable, stay as they are in check, refresh and update, secrets included", async () => {
