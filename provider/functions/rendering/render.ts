@@ -8,6 +8,7 @@ import {
 import { NamespaceResource, type KubeObject } from "../../../agent/runtime/index.js";
 import type { CallContext } from "../../framework/index.js";
 import { detectRanges } from "../../resources/agent/detect.js";
+import { undiscoverableAddress } from "../../resources/agent/resolve.js";
 import { installInputs } from "../../resources/agent/install-inputs.js";
 import { offloadingManifest } from "../../resources/namespace-offloading/offload.js";
 import { sliceManifest } from "../../resources/resource-slice/slice.js";
@@ -132,18 +133,17 @@ function namespaceManifests({ namespaceOffloadings }: RenderInputs): KubeObject[
 }
 
 /** @throws Error naming the range that nobody tells */
-async function installation(context: CallContext, known: KnownSide | undefined): Promise<KubeObject[]> {
+async function installation({ signal }: CallContext, known: KnownSide | undefined): Promise<KubeObject[]> {
   const agent = known?.inputs.agent;
   if (!known || !agent) return [];
-  const detected =
-    known.client && !(agent.podCIDRs && agent.serviceCIDR)
-      ? await detectRanges(known.client, context.signal)
-      : undefined;
+  const { client } = known;
+  const detected = client && !(agent.podCIDRs && agent.serviceCIDR) ? await detectRanges(client, signal) : undefined;
   const podCIDRs = agent.podCIDRs ?? known.inputs.podCIDRs ?? detected?.podCIDRs ?? [];
-  const serviceCIDR = agent.serviceCIDR ?? detected?.serviceCIDR;
-  if (podCIDRs.length === 0) throw new Error(untold(known, "podCIDRs"));
-  if (!serviceCIDR) throw new Error(untold(known, "serviceCIDR"));
-  const resolved = { podCIDRs, serviceCIDR, apiServerAddress: agent.apiServerAddress ?? "" };
+  const serviceCIDR = agent.serviceCIDR ?? detected?.serviceCIDR ?? "";
+  if (agent.networkingEnabled && podCIDRs.length === 0) throw new Error(untold(known, "podCIDRs"));
+  if (agent.networkingEnabled && serviceCIDR === "") throw new Error(untold(known, "serviceCIDR"));
+  const apiServerAddress = agent.apiServerAddress ?? (client && (await undiscoverableAddress(client, signal))) ?? "";
+  const resolved = { podCIDRs, serviceCIDR, apiServerAddress };
   return agentManifests(installInputs({ ...agent, clusterId: known.clusterId, forceDelete: false }, resolved));
 }
 

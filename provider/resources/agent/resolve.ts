@@ -22,18 +22,21 @@ export async function resolveRanges(
   };
   const [detected, address] = await Promise.all([
     told.podCIDRs && told.serviceCIDR ? undefined : detectRanges(client, signal),
-    inputs.apiServerAddress ? undefined : controlPlaneAddress(client, signal),
+    inputs.apiServerAddress ?? undiscoverableAddress(client, signal),
   ]);
   const podCIDRs = told.podCIDRs ?? detected?.podCIDRs ?? [];
   const serviceCIDR = told.serviceCIDR ?? detected?.serviceCIDR ?? "";
   if (inputs.networkingEnabled && podCIDRs.length === 0) throw new Error(undetected(client, "podCIDRs", "pods"));
   if (inputs.networkingEnabled && serviceCIDR === "") throw new Error(undetected(client, "serviceCIDR", "Services"));
-  return {
-    podCIDRs,
-    serviceCIDR,
-    // The agent finds a control-plane node by itself, also when it changes.
-    apiServerAddress: inputs.apiServerAddress ?? (address === undefined ? client.transport.server : ""),
-  };
+  return { podCIDRs, serviceCIDR, apiServerAddress: address ?? "" };
+}
+
+/**
+ * The API server's address where the agent cannot find it: the kubeconfig's. Undefined where a control-plane node shows, as the agent finds
+ * that by itself, also when it changes.
+ */
+export async function undiscoverableAddress(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
+  return (await controlPlaneAddress(client, signal)) === undefined ? client.transport.server : undefined;
 }
 
 /** Undefined for what is empty, as outputs have it where nothing could be told. */

@@ -1,8 +1,12 @@
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect } from "chai";
+import type { Node } from "kubernetes-types/core/v1";
 import { parseAllDocuments } from "yaml";
 import { quantitiesEqual } from "../../../agent/api/index.js";
 import { agentManifests } from "../../../agent/install/index.js";
-import type { KubeObject } from "../../../agent/runtime/index.js";
+import { KubeClient, type KubeObject } from "../../../agent/runtime/index.js";
 import type { CallContext } from "../../../provider/framework/index.js";
 import { FailureList } from "../../../provider/framework/failures.js";
 import { secretPathsOf, validateProperties } from "../../../provider/framework/validate.js";
@@ -17,11 +21,38 @@ type Given = Record<string, unknown>;
 /** No cluster may be asked. */
 const context = { signal: new AbortController().signal } as CallContext;
 
-function render(given: Given): Promise<RenderOutputs> {
+/** Of a cluster with these nodes, and nothing else. */
+async function withCluster<T>(nodes: Node[], work: (context: CallContext, server: string) => Promise<T>): Promise<T> {
+  const server = http.createServer((request, response) => {
+    const isNodes = request.url?.startsWith("/api/v1/nodes") ?? false;
+    const items = isNodes ? nodes : [];
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ metadata: {}, items }));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = KubeClient.fromText(kubeconfigOf(url));
+  try {
+    return await work({ ...context, client: () => Promise.resolve(client) }, url);
+  } finally {
+    client.close();
+    server.close();
+  }
+}
+
+function kubeconfigOf(server: string): string {
+  return JSON.stringify({
+    clusters: [{ name: "one", cluster: { server, "insecure-skip-tls-verify": true } }],
+    contexts: [{ name: "one", context: { cluster: "one", user: "one" } }],
+    users: [{ name: "one", user: {} }],
+    "current-context": "one",
+  });
+}
+
+function render(given: Given, inContext = context): Promise<RenderOutputs> {
   const failures = new FailureList();
   const inputs = validateProperties(renderManifests.inputs, given, failures) as unknown as RenderInputs;
   expect(failures.toString()).to.equal("");
-  return renderManifests.call(context, inputs);
+  return renderManifests.call(inContext, inputs);
 }
 
 const DECLARATIVE = {
@@ -261,6 +292,28 @@ describe("renderManifests", () => {
     );
     expect(consumer?.manifests).to.deep.equal(JSON.parse(JSON.stringify(applied)));
     expect(documents(consumer?.yaml ?? "")).to.deep.equal(consumer?.manifests);
+  });
+
+  it("renders an installation without a network where nobody tells the ranges", async () => {
+    const { consumer } = await render({ consumer: { clusterId: "a", agent: { networkingEnabled: false } } });
+    const kinds = all(consumer).map(({ kind }) => kind);
+    expect(kinds).to.contain("Deployment").and.not.contain("DaemonSet");
+  });
+
+  it("renders for a cluster without control-plane nodes where its API server is, as the Agent would", async () => {
+    const node = (labels: Record<string, string>): Node => ({
+      metadata: { name: "n", labels },
+      status: { addresses: [{ type: "InternalIP", address: "10.0.0.1" }] },
+    });
+    const ranges = { podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
+    const rendered = (labels: Record<string, string>): Promise<string[]> =>
+      withCluster([node(labels)], async (inContext, server) => {
+        const given = { consumer: { clusterId: "a", agent: ranges, cluster: { kubeconfig: kubeconfigOf(server) } } };
+        const text = JSON.stringify((await render(given, inContext)).consumer?.manifests);
+        return (text.match(/--api-server-address=[^"]*/g) ?? []).map((one) => one.replace(server, "the server"));
+      });
+    expect(await rendered({})).to.deep.equal(["--api-server-address=the server"]);
+    expect(await rendered({ "node-role.kubernetes.io/control-plane": "" })).to.deep.equal([]);
   });
 
   for (const [what, given, message] of [
