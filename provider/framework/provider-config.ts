@@ -5,8 +5,9 @@ import { chosenAnnotations, chosenLabels } from "./object-metadata.js";
 export const providerConfig = z.object({
   kubeconfig: z.string().optional().meta({
     description:
-      "Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.",
+      "Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.",
     secret: true,
+    json: true,
   }),
   context: z.string().optional().meta({ description: "The context of that kubeconfig. Default: its current context." }),
   skipVersionCheck: z

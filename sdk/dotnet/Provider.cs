@@ -82,7 +82,7 @@ namespace Pulumi.Liqo
         private Input<string>? _kubeconfig;
 
         /// <summary>
-        /// Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+        /// Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
         /// </summary>
         public Input<string>? Kubeconfig
         {

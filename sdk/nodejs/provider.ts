@@ -68,7 +68,7 @@ export interface ProviderArgs {
      */
     globalLabels?: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+     * Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
      */
     kubeconfig?: pulumi.Input<string>;
     /**

@@ -53,7 +53,7 @@ type providerArgs struct {
 	GlobalAnnotations map[string]string `pulumi:"globalAnnotations"`
 	// Labels for every object that is created in any cluster. Default: none.
 	GlobalLabels map[string]string `pulumi:"globalLabels"`
-	// Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+	// Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
 	Kubeconfig *string `pulumi:"kubeconfig"`
 	// Resources of clusters that cannot be reached stay as they are, with a warning, when they would be refreshed or updated; the next run with the cluster there makes up for it. Default: the environment variable PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE, else false.
 	SkipUpdateUnreachable *bool `pulumi:"skipUpdateUnreachable"`
@@ -71,7 +71,7 @@ type ProviderArgs struct {
 	GlobalAnnotations pulumi.StringMapInput
 	// Labels for every object that is created in any cluster. Default: none.
 	GlobalLabels pulumi.StringMapInput
-	// Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+	// Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
 	Kubeconfig pulumi.StringPtrInput
 	// Resources of clusters that cannot be reached stay as they are, with a warning, when they would be refreshed or updated; the next run with the cluster there makes up for it. Default: the environment variable PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE, else false.
 	SkipUpdateUnreachable pulumi.BoolPtrInput

@@ -52,7 +52,7 @@ Object.defineProperty(exports, "globalLabels", {
 });
 
 /**
- * Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+ * Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
  */
 export declare const kubeconfig: string | undefined;
 Object.defineProperty(exports, "kubeconfig", {

@@ -32,7 +32,7 @@ class ProviderArgs:
         :param pulumi.Input[_builtins.bool] delete_unreachable: Clusters that cannot be reached are gone for good: deleting leaves them out, with a warning, and cleans what still answers; a refresh drops resources none of whose clusters answers. Default: the environment variable PULUMI_LIQO_DELETE_UNREACHABLE, else false.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] global_annotations: Annotations for every object that is created in any cluster. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] global_labels: Labels for every object that is created in any cluster. Default: none.
-        :param pulumi.Input[_builtins.str] kubeconfig: Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+        :param pulumi.Input[_builtins.str] kubeconfig: Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] skip_update_unreachable: Resources of clusters that cannot be reached stay as they are, with a warning, when they would be refreshed or updated; the next run with the cluster there makes up for it. Default: the environment variable PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE, else false.
         :param pulumi.Input[_builtins.bool] skip_version_check: Peer agents of different minor versions, which is otherwise refused. Default: false.
         """
@@ -109,7 +109,7 @@ class ProviderArgs:
     @pulumi.getter
     def kubeconfig(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+        Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
         """
         return pulumi.get(self, "kubeconfig")
 
@@ -165,7 +165,7 @@ class Provider(pulumi.ProviderResource):
         :param pulumi.Input[_builtins.bool] delete_unreachable: Clusters that cannot be reached are gone for good: deleting leaves them out, with a warning, and cleans what still answers; a refresh drops resources none of whose clusters answers. Default: the environment variable PULUMI_LIQO_DELETE_UNREACHABLE, else false.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] global_annotations: Annotations for every object that is created in any cluster. Default: none.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] global_labels: Labels for every object that is created in any cluster. Default: none.
-        :param pulumi.Input[_builtins.str] kubeconfig: Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+        :param pulumi.Input[_builtins.str] kubeconfig: Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
         :param pulumi.Input[_builtins.bool] skip_update_unreachable: Resources of clusters that cannot be reached stay as they are, with a warning, when they would be refreshed or updated; the next run with the cluster there makes up for it. Default: the environment variable PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE, else false.
         :param pulumi.Input[_builtins.bool] skip_version_check: Peer agents of different minor versions, which is otherwise refused. Default: false.
         """

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { registry } from "../../../provider/resources/index.js";
 import { SECRET, SIGNATURE_KEY, UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
 import { Methods, startFakeEngine, toStruct, type FakeEngine } from "../provider/fake-engine.js";
+import { readConfiguration } from "../../../provider/server/configuration.js";
 import { settableProperties } from "./properties.js";
 
 type Properties = Record<string, unknown>;
@@ -85,6 +86,17 @@ describe("every setting of the provider", () => {
         expect(response.getInputs()?.toJavaScript(), name).to.deep.equal({ [name]: kept });
       }
     }
+  });
+
+  it("takes a kubeconfig as an object, as packages that make clusters give it", async () => {
+    const kubeconfig = { clusters: [{ name: "c", cluster: { server: "https://192.0.2.1" } }] };
+    const request = new proto.CheckRequest();
+    request.setNews(toStruct({ kubeconfig }));
+    const response = await engine.call(Methods.checkConfig, request);
+    expect(response.getFailuresList()).to.deep.equal([]);
+    const kept = response.getInputs()?.toJavaScript()["kubeconfig"];
+    expect(kept).to.deep.equal({ [SIGNATURE_KEY]: SECRET, value: kubeconfig });
+    expect(readConfiguration({ kubeconfig }, {}).kubeconfig).to.equal(JSON.stringify(kubeconfig));
   });
 
   it("changes in place: nothing in a cluster is replaced for it", async () => {

@@ -37,7 +37,7 @@ func GetGlobalLabels(ctx *pulumi.Context) string {
 	return config.Get(ctx, "liqo:globalLabels")
 }
 
-// Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+// Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
 func GetKubeconfig(ctx *pulumi.Context) string {
 	return config.Get(ctx, "liqo:kubeconfig")
 }

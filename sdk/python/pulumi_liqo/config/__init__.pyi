@@ -36,7 +36,7 @@ Labels for every object that is created in any cluster. Default: none.
 
 kubeconfig: Optional[str]
 """
-Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
 """
 
 skipUpdateUnreachable: bool

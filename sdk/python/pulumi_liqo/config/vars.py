@@ -51,7 +51,7 @@ class _ExportableConfig(types.ModuleType):
     @_builtins.property
     def kubeconfig(self) -> Optional[str]:
         """
-        Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
+        Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl's own rules.
         """
         return __config__.get('kubeconfig')
 

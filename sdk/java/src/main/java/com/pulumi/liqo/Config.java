@@ -42,7 +42,7 @@ public final class Config {
         return Codegen.objectProp("globalLabels", TypeShape.<Map<String,String>>builder(Map.class).addParameter(String.class).addParameter(String.class).build()).config(config).get();
     }
 /**
- * Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
+ * Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
  * 
  */
     public Optional<String> kubeconfig() {

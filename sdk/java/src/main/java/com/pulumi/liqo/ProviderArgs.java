@@ -79,14 +79,14 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     @Import(name="kubeconfig")
     private @Nullable Output<String> kubeconfig;
 
     /**
-     * @return Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
+     * @return Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
      * 
      */
     public Optional<Output<String>> kubeconfig() {
@@ -238,7 +238,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param kubeconfig Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
+         * @param kubeconfig Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
@@ -249,7 +249,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param kubeconfig Content or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
+         * @param kubeconfig Content, as text or as an object, or path of the kubeconfig for resources that name none. Default: the KUBECONFIG environment variable and kubectl&#39;s own rules.
          * 
          * @return builder
          * 
