@@ -21,9 +21,21 @@ export interface VirtualVolumeInputs {
   nodes: NodeSelectorTerm[];
 }
 
+const VOLUME_PREFIX = "pvc-";
+
 /** The name of a claim's volume, which is also what a provisioner of Kubernetes would call it. */
 export function virtualVolumeName({ metadata }: PersistentVolumeClaim): string {
-  return `pvc-${metadata?.uid ?? ""}`;
+  return virtualVolumeNameOf(metadata?.uid ?? "");
+}
+
+/** The same, by the claim's UID. */
+export function virtualVolumeNameOf(claimUid: string): string {
+  return `${VOLUME_PREFIX}${claimUid}`;
+}
+
+/** The UID of the claim that a volume of that name was made for; undefined for names of other kinds. */
+export function claimUidOf(volumeName: string | undefined): string | undefined {
+  return volumeName?.startsWith(VOLUME_PREFIX) ? volumeName.slice(VOLUME_PREFIX.length) : undefined;
 }
 
 export function isVirtualVolume({ metadata }: PersistentVolume): boolean {

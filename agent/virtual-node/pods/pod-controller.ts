@@ -279,7 +279,8 @@ export class PodController {
     }
     const message = `ShadowPod ${pair.remote}/${name} already exists in cluster ${config.foreignClusterId} and was not made from this pod`;
     recorder.warning(PodResource, pod, "FailedReflection", message);
-    throw new TerminalError(message);
+    // Nothing here watches it: it is looked for again now and then.
+    throw new Error(message);
   }
 
   private async updateShadow(pod: Pod, shadow: ShadowPod, { shadowPods }: OffloadedNamespace): Promise<ShadowPod> {

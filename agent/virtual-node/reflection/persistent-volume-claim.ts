@@ -9,10 +9,17 @@ import {
 } from "../../runtime/index.js";
 import { reportCapacity, reschedule } from "../../storage/claim-updates.js";
 import { BINDING_ANNOTATIONS, isVirtualClaim, refuseImpossible, selectedNodeOf } from "../../storage/virtual-claim.js";
-import { liesWith, requestedStorage, virtualVolume, volumeNodesOf } from "../../storage/virtual-volume.js";
+import {
+  claimUidOf,
+  liesWith,
+  requestedStorage,
+  virtualVolume,
+  virtualVolumeNameOf,
+  volumeNodesOf,
+} from "../../storage/virtual-volume.js";
 import type { ReflectedKind, ReflectionScope, Verdict } from "./reflected-kind.js";
 
-/** On the copy: of which claim it is. One that is made anew under the same name must not find the data of its predecessor. */
+/** On the copy: of which claim its data is. One that is made anew under the same name must not find the data of its predecessor, unless it asks for that one's volume. */
 const ORIGINAL_UID_ANNOTATION = "storage.liqo.io/virtual-pvc-uid";
 /** No pod of this cluster mounts it: those that use the volume run with the provider. */
 const PLACEHOLDER = { hostPath: { path: "/tmp/liqo-placeholder" } };
@@ -28,10 +35,11 @@ export const persistentVolumeClaimKind: ReflectedKind<PersistentVolumeClaim, Per
   remote: PersistentVolumeClaimResource,
   keepsWhole: true,
   accepts,
+  keeps: isRetained,
   forge: (claim, scope, present) => ({ spec: remoteClaimSpec(claim, storageClassFor(claim, scope, present), present) }),
   metadata: ({ annotations }, claim) => {
     for (const key of BINDING_ANNOTATIONS) delete annotations[key];
-    annotations[ORIGINAL_UID_ANNOTATION] = claim.metadata?.uid ?? "";
+    annotations[ORIGINAL_UID_ANNOTATION] = dataOwnerOf(claim);
   },
   reflected: (claim, copy, scope) =>
     claim.spec?.volumeName ? follow(claim, copy, scope) : provide(claim, copy, scope),
@@ -47,7 +55,7 @@ async function accepts(
   // Others' claims are looked at no further.
   if (!present && !isVirtualClaim(claim)) return "leave";
   const original = present?.metadata?.annotations?.[ORIGINAL_UID_ANNOTATION];
-  if (original !== undefined && original !== claim.metadata?.uid) return false;
+  if (original !== undefined && original !== dataOwnerOf(claim)) return false;
   if (claim.spec?.volumeName) return acceptsBound(claim, scope, present);
   if (!isVirtualClaim(claim) || !isSelectedHere(claim, scope)) return false;
   const { local, recorder, config } = scope.context;
@@ -55,6 +63,29 @@ async function accepts(
   if (scope.context.state.storageClass !== undefined) return true;
   await reschedule(local, recorder, claim, `cluster ${config.foreignClusterId} offers no storage class`);
   return "leave";
+}
+
+/** The UID of the claim that the data was made for: the claim's own, unless its volume was another's before. */
+function dataOwnerOf({ metadata, spec }: PersistentVolumeClaim): string {
+  return claimUidOf(spec?.volumeName) ?? metadata?.uid ?? "";
+}
+
+/** Whether the volume here that stands for a copy's data is to outlive its claim: so does the data, until the volume goes. */
+async function isRetained(
+  copy: PersistentVolumeClaim,
+  { context }: ReflectionScope,
+  claim: PersistentVolumeClaim | undefined,
+): Promise<boolean> {
+  const { local, recorder, config } = context;
+  const name = virtualVolumeNameOf(copy.metadata?.annotations?.[ORIGINAL_UID_ANNOTATION] ?? "");
+  const volume = await local.get(PersistentVolumeResource, { name });
+  const isKept = volume?.spec?.persistentVolumeReclaimPolicy === "Retain" && !isDeleting(volume);
+  if (!isKept || !liesWith(volume, config.foreignClusterId)) return false;
+  if (claim) {
+    const message = `the data of a former claim of this name is kept in cluster ${config.foreignClusterId}, as its volume ${name} is: give this claim another name, or delete that volume`;
+    recorder.warning(PersistentVolumeClaimResource, claim, "RemoteVolumeRetained", message);
+  }
+  return true;
 }
 
 /** Data must not go because its volume is not to be seen for a moment: only a volume that lies elsewhere tells that the copy is of no use. */

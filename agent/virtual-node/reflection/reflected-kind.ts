@@ -44,6 +44,10 @@ export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
   ): void;
   /** What the owner should know of the copy; a warning says so when it becomes another. */
   remark?(object: L, scope: ReflectionScope): Remark | undefined;
+  /** Whether a copy that is to go stays all the same, for now: it is asked again now and then. `object` is what has taken its original's name, if anything. */
+  keeps?(present: R, scope: ReflectionScope, object: L | undefined): Promise<boolean>;
+  /** Whether no update brings the copy to what is wanted, so that it must be made anew. */
+  mustReplace?(object: L, present: R): boolean;
   /** What remains to be done in the consumer's cluster once the copy is as it should be. */
   reflected?(object: L, copy: R, scope: ReflectionScope): Promise<void>;
   /** What remains to be done there once the copy has been told to go, though its original stays. */
@@ -55,6 +59,6 @@ export interface ReflectedKind<L extends KubeObject, R extends KubeObject> {
   localName?(name: string, scope: ReflectionScope): string;
   /** Only metadata is kept here; the object is read again when it must be written (it may hold much data). */
   fetch?: boolean;
-  /** Whether an object that an update cannot bring to what is wanted may be made anew. */
+  /** Whether an object of which the provider's API server says that no update brings it to what is wanted may be made anew. */
   replaceable?: boolean;
 }

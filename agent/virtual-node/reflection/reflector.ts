@@ -12,12 +12,16 @@ import {
   splitKey,
   type DeepPartial,
   type KubeObject,
+  type ReconcileResult,
 } from "../../runtime/index.js";
 import { REFLECTION_FIELD_MANAGER, type VirtualNodeContext } from "../context.js";
 import type { NamespaceActivity } from "../namespaces/namespace-manager.js";
 import { metadataOnly } from "./local-namespace.js";
 import type { ReflectedKind, ReflectionScope, Verdict } from "./reflected-kind.js";
 import { isReflected, reflectedMetadata, reflectionSelector, type Reflection } from "./reflected-metadata.js";
+
+/** How often a copy is looked at that stays although its original has gone (milliseconds). */
+const KEPT_LOOK_MS = 60_000;
 
 interface Entry<L extends KubeObject, R extends KubeObject> {
   scope: ReflectionScope;
@@ -48,10 +52,10 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     this.name = `reflect-${kind.name}`;
     const { config, logger } = context;
     this.reflection = { origin: config.homeClusterId, destination: config.foreignClusterId };
-    const reconcile = async (key: string): Promise<void> => {
+    const reconcile = async (key: string): Promise<ReconcileResult | void> => {
       const { namespace = "", name } = splitKey(key);
       if (kind.concerns?.(name) === false) return;
-      await context.counters.count(namespace, kind.local.kind, () => this.reconcile(key));
+      return context.counters.count(namespace, kind.local.kind, () => this.reconcile(key));
     };
     this.controller = new Controller({ name: this.name, workers, logger, reconcile });
   }
@@ -110,7 +114,7 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     this.controller.enqueue(key);
   }
 
-  private async reconcile(key: string): Promise<void> {
+  private async reconcile(key: string): Promise<ReconcileResult | void> {
     const { namespace = "", name } = splitKey(key);
     const entry = this.entries.get(namespace);
     if (!entry?.local.every(({ hasSynced }) => hasSynced) || !entry.remote.hasSynced) return;
@@ -122,6 +126,7 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     if (verdict === "leave") return;
     this.applied.delete(key);
     if (!present || isDeleting(present)) return;
+    if (await this.kind.keeps?.(present, entry.scope, object)) return { requeueAfterMs: KEPT_LOOK_MS };
     const left = object ?? (await this.unselected({ name, namespace }));
     if (left) this.context.recorder.normal(this.kind.local, left, "ReflectionDisabled", "not reflected any more");
     await this.remove(present);
@@ -152,6 +157,8 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     present: R | undefined,
     entry: Entry<L, R>,
   ): Promise<void> {
+    // Its end brings the next pass.
+    if (present && this.kind.mustReplace?.(object, present)) return this.remove(present);
     const copy = await this.write(key, object, remoteName, present, entry);
     if (copy) await this.kind.reflected?.(object, copy, entry.scope);
   }
@@ -223,8 +230,8 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     if (!found || (isOurs && !found.metadata?.labels?.[Labels.offloadingNodeName])) return;
     const message = `${this.kind.remote.kind} ${id.namespace}/${id.name} already exists in cluster ${config.foreignClusterId} and was not reflected from here`;
     recorder.warning(this.kind.local, object, "FailedReflection", message);
-    // Tokens go with their pod, and nothing here watches them.
-    throw isOurs ? new Error(message) : new TerminalError(message);
+    // Nothing here watches it: it is looked for again now and then.
+    throw new Error(message);
   }
 
   private async remove(present: R): Promise<void> {

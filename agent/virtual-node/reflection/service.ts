@@ -27,6 +27,8 @@ export const serviceKind: ReflectedKind<Service, Service> = {
   remote: ServiceResource,
   accepts: (service, { policy }) => !isApiServer(service) && isReflectable(service.metadata?.annotations, policy),
   keepsWhole: true,
+  mustReplace: (service, copy) =>
+    [service, copy].every(({ spec }) => spec?.type !== "ExternalName") && isHeadless(service) !== isHeadless(copy),
   reflected: (service, copy, scope) => tellAddresses(ServiceResource, service, publishedAddresses(copy), scope),
   withdrawn: (service, scope) => tellAddresses(ServiceResource, service, undefined, scope),
   forge: (service, { context }, present) => ({
@@ -44,7 +46,7 @@ export function remoteServiceSpec(service: Service, loadBalancerClass?: string):
   return {
     ...copied,
     ...(spec.ports ? { ports: spec.ports.map((port) => remotePort(port, forceNodePort)) } : {}),
-    ...(spec.clusterIP === "None" ? { clusterIP: "None" } : {}),
+    ...(isHeadless(service) ? { clusterIP: "None" } : {}),
     ...(spec.type === "LoadBalancer" && loadBalancerClass ? { loadBalancerClass } : {}),
   };
 }
@@ -67,6 +69,10 @@ function remotePort(
     ...(appProtocol === undefined ? {} : { appProtocol }),
     ...(nodePort ? (force ? { nodePort } : {}) : { nodePort: 0 }),
   };
+}
+
+function isHeadless({ spec }: Service): boolean {
+  return spec?.clusterIP === "None";
 }
 
 /** Every cluster has its own. */

@@ -293,6 +293,53 @@ describe("claims with their data at the provider", function () {
     expect(await eventOf("last", "RemoteVolumeLost")).to.contain("made anew, empty");
   });
 
+  it("leave their data at the provider for as long as their volume is retained, and give it to who asks for that volume", async () => {
+    for (const name of ["kept", "passing"]) {
+      await makeClaim(name);
+      await select(name);
+    }
+    await provisioned("passing");
+    const { volume } = await provisioned("kept");
+    const copy = await claimWhere(provider, remote("kept"), "the claim at the provider");
+    const id = { name: volume.metadata?.name ?? "" };
+    const reclaim = (persistentVolumeReclaimPolicy: string, more: object = {}): Promise<unknown> =>
+      consumer.mergePatch(PersistentVolumeResource, id, { spec: { persistentVolumeReclaimPolicy, ...more } });
+    const isSame = async (): Promise<void> => {
+      const found = await provider.get(PersistentVolumeClaimResource, remote("kept"));
+      expect(found?.metadata?.uid).to.equal(copy.metadata?.uid);
+      expect(found?.metadata?.deletionTimestamp).to.equal(undefined);
+    };
+    await reclaim("Retain");
+    await consumer.delete(PersistentVolumeClaimResource, local("kept"));
+    await gone(consumer, local("kept"));
+    // Another that is deleted after it has gone.
+    await consumer.delete(PersistentVolumeClaimResource, local("passing"));
+    await gone(provider, remote("passing"));
+    await isSame();
+
+    await makeClaim("kept");
+    await select("kept");
+    expect(await eventOf("kept", "RemoteVolumeRetained")).to.contain(`its volume ${id.name} is`);
+    await isSame();
+    await consumer.delete(PersistentVolumeClaimResource, local("kept"));
+    await gone(consumer, local("kept"));
+
+    await reclaim("Retain", { claimRef: null });
+    await makeClaim("kept", { volumeName: id.name });
+    await provisioned("kept");
+    await consumer.mergePatch(PersistentVolumeClaimResource, local("kept"), { metadata: { labels: { again: "yes" } } });
+    await claimWhere(
+      provider,
+      remote("kept"),
+      "the same claim, taken over",
+      ({ metadata }) => metadata?.labels?.["again"] === "yes",
+    );
+    await isSame();
+    await reclaim("Delete");
+    await consumer.delete(PersistentVolumeClaimResource, local("kept"));
+    await gone(provider, remote("kept"));
+  });
+
   it("deleted here go from the provider, also those that nobody watched", async () => {
     await consumer.delete(PersistentVolumeClaimResource, local("annotated"));
     await gone(provider, remote("annotated"));

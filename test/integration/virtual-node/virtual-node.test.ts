@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import https from "node:https";
 import { TLSSocket } from "node:tls";
-import type { Event, Node, Pod, PodStatus } from "kubernetes-types/core/v1";
+import type { Event, Node, Pod, PodStatus, Service } from "kubernetes-types/core/v1";
 import {
   Annotations,
   ConfigurationResource,
@@ -637,6 +637,9 @@ describe("virtual node between two API servers", function () {
       return new Set(kinds.map(({ involvedObject }) => involvedObject.kind)).size === 2 ? true : undefined;
     });
     expect((await provider.get(ConfigMapResource, remote("taken")))?.data).to.deep.equal({ whose: "theirs" });
+    // Once it has made room, which nobody tells.
+    await provider.delete(ConfigMapResource, remote("taken"));
+    await appears(provider, ConfigMapResource, remote("taken"), ({ data }) => data?.["whose"] === "ours", RETRIED_MS);
     await consumer.delete(ConfigMapResource, local("taken"));
     await consumer.delete(PodResource, local("taken"), { gracePeriodSeconds: 0 });
     expect(await provider.get(ShadowPodResource, remote("taken"))).to.not.equal(undefined);
@@ -716,6 +719,13 @@ describe("virtual node between two API servers", function () {
     const settings = { metadata: local("fixed"), data: { color: "red" }, immutable: true };
     await consumer.create(SecretResource, secret);
     await consumer.create(ConfigMapResource, settings);
+    const service = (name: string, clusterIP?: string): Promise<Service> =>
+      consumer.create(ServiceResource, { metadata: local(name), spec: { clusterIP, ports: [{ port: 80 }] } });
+    const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === "None";
+    await service("to-headless");
+    await service("from-headless", "None");
+    await appears(provider, ServiceResource, remote("to-headless"));
+    await appears(provider, ServiceResource, remote("from-headless"), isHeadless);
     const before = await appears(provider, SecretResource, remote("typed"), ({ type }) => type === "example.com/old");
     const fixed = await appears(provider, ConfigMapResource, remote("fixed"));
 
@@ -725,6 +735,9 @@ describe("virtual node between two API servers", function () {
     await consumer.create(SecretResource, { ...secret, type: "example.com/new", stringData: { p: "new" } });
     await consumer.delete(ConfigMapResource, local("fixed"));
     await consumer.create(ConfigMapResource, { ...settings, data: { color: "blue" } });
+    for (const name of ["to-headless", "from-headless"]) await consumer.delete(ServiceResource, local(name));
+    await service("to-headless", "None");
+    await service("from-headless");
     expect((await provider.get(SecretResource, remote("typed")))?.metadata?.uid).to.equal(before.metadata?.uid);
     await harness.startVirtualNode();
 
@@ -733,6 +746,12 @@ describe("virtual node between two API servers", function () {
     expect(after.data).to.deep.equal({ p: Buffer.from("new").toString("base64") });
     const blue = await appears(provider, ConfigMapResource, remote("fixed"), ({ data }) => data?.["color"] === "blue");
     expect(blue.metadata?.uid).to.not.equal(fixed.metadata?.uid);
+    await appears(provider, ServiceResource, remote("to-headless"), isHeadless);
+    await appears(provider, ServiceResource, remote("from-headless"), (one) => !isHeadless(one));
+    for (const name of ["to-headless", "from-headless"]) {
+      await consumer.delete(ServiceResource, local(name));
+      await vanishes(provider, ServiceResource, remote(name));
+    }
     await consumer.delete(SecretResource, local("typed"));
     await consumer.delete(ConfigMapResource, local("fixed"));
     await Promise.all([
@@ -827,14 +846,16 @@ describe("virtual node between two API servers", function () {
   });
 
   it("says of a pod whose token it does not get why, and goes on when it gets it", async () => {
-    await createPod("nobody", { ...withToken, serviceAccountName: "absent" });
+    // Longer than a label may be.
+    const account = "absent".padEnd(70, "x");
+    await createPod("nobody", { ...withToken, serviceAccountName: account });
     const { message } = await refusal("Pod", "nobody");
-    expect(message).to.match(/^the pod waits for its token: .*"absent" not found/);
+    expect(message).to.match(/^the pod waits for its token: .*"absentx+" not found/);
     expect(await provider.get(ShadowPodResource, remote("nobody"))).to.equal(undefined);
-    await consumer.create(ServiceAccountResource, { metadata: local("absent") });
+    await consumer.create(ServiceAccountResource, { metadata: local(account) });
     await until("the pod at the provider", RETRIED_MS, () => provider.get(ShadowPodResource, remote("nobody")));
     await consumer.delete(PodResource, local("nobody"), { gracePeriodSeconds: 0 });
-    await consumer.delete(ServiceAccountResource, local("absent"));
+    await consumer.delete(ServiceAccountResource, local(account));
     await vanishes(provider, SecretResource, remote("nobody-token"));
   });
 
