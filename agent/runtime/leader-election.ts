@@ -30,8 +30,11 @@ export class LeaderElection {
     this.lease = new HolderLease(client, options);
   }
 
-  /** Waits until the lease is ours (or the signal aborts; then false), then renews in the background and calls onLost if it is lost. */
-  async acquire(signal: AbortSignal, onLost: () => void): Promise<boolean> {
+  /**
+   * Waits until the lease is ours (or the signal aborts; then false), then renews in the background and calls onLost if it is lost. While another
+   * holds it, `onStandby` is called at each look.
+   */
+  async acquire(signal: AbortSignal, onLost: () => void, onStandby?: () => void): Promise<boolean> {
     while (!signal.aborted) {
       if (await this.tryTake(signal)) {
         this.held = true;
@@ -39,6 +42,7 @@ export class LeaderElection {
         void this.keep(signal, onLost);
         return true;
       }
+      if (this.isTaken) onStandby?.();
       await delay(RETRY_MS, signal);
     }
     return false;

@@ -3,6 +3,9 @@ import { Backoff } from "./backoff.js";
 /** Who has waited long enough gets a turn: after so many urgent keys in a row one that is not. */
 const URGENT_IN_A_ROW = 10;
 
+/** Beyond this Node.js does not wait at all. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * Keys to work on: a key waits at most once, is never worked on twice at the same time, and comes back with
  * growing delay after failures (from 50 ms to 30 s). Urgent keys come before others, each kind in the order of its arrival.
@@ -39,17 +42,20 @@ export class WorkQueue {
     (isUrgent ? this.urgent : this.others).add(key);
   }
 
-  /** Adds the key after a delay in milliseconds; an earlier appointment stands. */
+  /** Adds the key after a delay in milliseconds, or after the longest that a timer can wait (24 days); an earlier appointment stands. */
   addAfter(key: string, milliseconds: number): void {
     if (this.closed) return;
     const due = Date.now() + milliseconds;
     const present = this.timers.get(key);
     if (present && present.due <= due) return;
     this.clearTimer(key);
-    const timer = setTimeout(() => {
-      this.timers.delete(key);
-      this.add(key);
-    }, milliseconds);
+    const timer = setTimeout(
+      () => {
+        this.timers.delete(key);
+        this.add(key);
+      },
+      Math.min(milliseconds, LONGEST_TIMER_MS),
+    );
     this.timers.set(key, { timer, due });
   }
 

@@ -41,7 +41,7 @@ export async function runVirtualNodeOf(
   const connection = new RemoteConnection(local, config, logger);
   const state = new LiveState(local, config, logger);
   connection.start();
-  const [remote] = await Promise.all([connection.whenReady(ended.signal), state.start()]);
+  const [remote] = await Promise.all([connection.whenReady(ended.signal), state.start(ended.signal)]);
 
   // Of several processes for one node, one works.
   const election = new LeaderElection(local, {
@@ -55,7 +55,11 @@ export async function runVirtualNodeOf(
     lost = true;
     ended.abort();
   };
-  if (remote && (await election.acquire(ended.signal, onLost))) {
+  // One that waits for its turn is all that it can be: a roll-out goes on from there.
+  const onStandby = (): void => {
+    ready = true;
+  };
+  if (remote && (await election.acquire(ended.signal, onLost, onStandby))) {
     const recorder = new EventRecorder(local, "liqo-virtual-kubelet", logger);
     const counters = new ReflectionCounters();
     const metrics = await metricsServer(config, counters);

@@ -18,7 +18,7 @@ import {
   type OffloadingPatch,
   type VirtualNode,
 } from "../../api/index.js";
-import { Informer, type KubeClient, type Logger } from "../../runtime/index.js";
+import { Informer, aborted, type KubeClient, type Logger } from "../../runtime/index.js";
 import type { VirtualNodeConfig } from "../arguments.js";
 
 /** What the consumer's cluster says about this virtual node and its provider, always current. */
@@ -58,13 +58,15 @@ export class LiveState {
     });
   }
 
-  private get informers(): { start(): unknown; stop(): Promise<void>; waitForSync(): Promise<void> }[] {
+  private get informers(): { start(): unknown; stop(): Promise<void>; onSync(listener: () => void): unknown }[] {
     return [this.virtualNodes, this.foreignClusters, this.configurations, this.apiServerIPs, this.offloadings];
   }
 
-  async start(): Promise<void> {
+  /** Waits for what there is, however long this cluster's API server is away: a process that ended instead would be started ever later. */
+  async start(signal: AbortSignal): Promise<void> {
     for (const informer of this.informers) informer.start();
-    await Promise.all(this.informers.map((informer) => informer.waitForSync()));
+    const synced = this.informers.map((informer) => new Promise<void>((resolve) => void informer.onSync(resolve)));
+    await Promise.race([Promise.all(synced), aborted(signal)]);
   }
 
   async stop(): Promise<void> {

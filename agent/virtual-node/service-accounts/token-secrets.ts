@@ -1,6 +1,7 @@
 import type { Pod, Secret } from "kubernetes-types/core/v1";
 import type { TokenRequest } from "kubernetes-types/authentication/v1";
 import { Labels } from "../../api/index.js";
+import { isLabelValue } from "../../api/kubernetes-names.js";
 import {
   Informer,
   PodResource,
@@ -145,7 +146,8 @@ export class TokenSecrets {
         labels: {
           ...reflectionLabels(reflection),
           [Labels.offloadingNodeName]: config.nodeName,
-          [ACCOUNT_LABEL]: accountOf(pod),
+          // For people who look: a name that is too long for a label is left out.
+          ...(isLabelValue(accountOf(pod)) ? { [ACCOUNT_LABEL]: accountOf(pod) } : {}),
         },
         annotations: {
           [POD_NAME_ANNOTATION]: name,

@@ -105,6 +105,26 @@ describe("a leader", () => {
     expect(lostAt).to.equal(undefined);
   });
 
+  it("is told while another leads, and takes its place when that one gives it up", async () => {
+    const options = { namespace: "liqo", name: "leader", identity: "two", logger: pino({ level: "silent" }) };
+    let looks = 0;
+    let hasTaken = false;
+    const other = new LeaderElection(server.client, options);
+    void other
+      .acquire(
+        ended.signal,
+        () => undefined,
+        () => (looks += 1),
+      )
+      .then(() => (hasTaken = true));
+    await pass(6);
+    expect(looks).to.be.at.least(2);
+    expect(hasTaken).to.equal(false);
+    server.write({ ...server.lease, spec: { ...server.lease?.spec, holderIdentity: "" } });
+    await pass(3);
+    expect(hasTaken).to.equal(true);
+  });
+
   it("stops where another has taken its place", async () => {
     server.write({ ...server.lease, spec: { ...server.lease?.spec, holderIdentity: "two" } });
     await pass(6);

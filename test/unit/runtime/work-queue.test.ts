@@ -50,6 +50,15 @@ describe("runtime: WorkQueue", () => {
     expect(await taken).to.equal(undefined);
   });
 
+  it("hands nothing out before its time, however far that is", async () => {
+    const queue = new WorkQueue();
+    queue.addAfter("far", 2 ** 32 * 1000);
+    queue.addAfter("near", 30);
+    expect(await queue.take()).to.equal("near");
+    expect(queue.length).to.equal(0);
+    queue.close();
+  });
+
   describe("urgency", () => {
     const taken = async (queue: WorkQueue, count: number): Promise<(string | undefined)[]> => {
       const keys: (string | undefined)[] = [];
