@@ -9,6 +9,8 @@ import type { KubeObject, ResourceType } from "../../../agent/runtime/resource-t
 
 export interface DetectedRanges {
   podCIDRs: string[];
+  /** Whether these are only what the present nodes have. */
+  areOfNodes?: boolean;
   serviceCIDR?: string;
 }
 
@@ -35,9 +37,10 @@ export async function detectRanges(client: KubeClient, signal: AbortSignal): Pro
     tolerate(client.list(NodeResource, { signal })),
   ]);
   const configured = kubeadmRanges(kubeadm);
-  const ofNodes = nodeRanges(nodes?.items ?? []);
+  const areOfNodes = configured.podCIDRs.length === 0;
   return {
-    podCIDRs: configured.podCIDRs.length > 0 ? configured.podCIDRs : ofNodes,
+    podCIDRs: areOfNodes ? nodeRanges(nodes?.items ?? []) : configured.podCIDRs,
+    areOfNodes,
     serviceCIDR: configured.serviceCIDR ?? services?.spec?.cidrs?.find(isCidr),
   };
 }

@@ -167,7 +167,9 @@ async function checkDetection(
   failures: Failures,
   isInstalled: boolean,
 ): Promise<void> {
-  if (isInstalled || (inputs.podCIDRs !== undefined && inputs.serviceCIDR !== undefined)) return;
+  // Without a network nothing goes by them.
+  if (isInstalled || inputs.networkingEnabled === false) return;
+  if (inputs.podCIDRs !== undefined && inputs.serviceCIDR !== undefined) return;
   const detected = await detectRanges(client, context.signal).catch((error: unknown) => {
     if (isUnreachable(error)) return undefined;
     throw error;
@@ -175,6 +177,12 @@ async function checkDetection(
   if (!detected) return;
   if (inputs.podCIDRs === undefined && detected.podCIDRs.length === 0) {
     failures.add("podCIDRs", undetected(client, "podCIDRs", "pods"));
+  } else if (inputs.podCIDRs === undefined && detected.areOfNodes) {
+    context.log(
+      "warning",
+      `podCIDRs: cluster ${client.cluster} tells only the ranges of its present nodes (${detected.podCIDRs.join(", ")}). Nodes that join later may bring others, ` +
+        "which no peer would know: set podCIDRs to the range that all of them are taken from",
+    );
   }
   if (inputs.serviceCIDR === undefined && detected.serviceCIDR === undefined) {
     failures.add("serviceCIDR", undetected(client, "serviceCIDR", "Services"));

@@ -5,6 +5,7 @@ import {
   ConfigMapResource,
   describeObject,
   NamespaceResource,
+  NodeResource,
   type KubeClient,
   type KubeObject,
 } from "../../../agent/runtime/index.js";
@@ -64,6 +65,24 @@ describe("an Agent without a network", function () {
       expect(metadata?.annotations ?? {}, name).to.include(annotations);
     }
   }
+
+  it("needs no ranges, which one with a network does; ranges of the present nodes alone are worth a warning", async () => {
+    await plugin.check("Agent", BARE);
+    const refusal = await plugin.check("Agent", { clusterId: "one" }).then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    );
+    expect(refusal?.message).to.match(/^podCIDRs: cluster one does not tell the range of its pods/);
+    const node = { metadata: { name: "n" }, spec: { podCIDR: "10.1.3.0/24", podCIDRs: ["10.1.3.0/24"] } };
+    await client.create(NodeResource, node);
+    await plugin.check("Agent", { clusterId: "one", podCIDRs: ["10.1.0.0/16"] });
+    const warned = (): string[] =>
+      plugin.engine.lines.filter(({ ephemeral }) => !ephemeral).map(({ message }) => message);
+    expect(warned().filter((line) => line.includes("podCIDRs"))).to.deep.equal([]);
+    await plugin.check("Agent", { clusterId: "one" });
+    expect(warned().at(-1)).to.match(/tells only the ranges of its present nodes \(10\.1\.3\.0\/24\)/);
+    await client.delete(NodeResource, node.metadata);
+  });
 
   it("shows no change where the provider has no labels and annotations for all objects", async () => {
     kept = await plugin.create("Agent", INPUTS);
