@@ -108,6 +108,17 @@ describe("the choice among a gateway's replicas that the network cuts off, on a 
     expect(changes).to.deep.equal(["one serves", "one ceases", "two serves"]);
   });
 
+  it("has one that is heard leave its place when its pod is taken from it, as from a node that counts as lost", async () => {
+    const [holder, standby] = both();
+    holder.way.freeze();
+    await untilExpired();
+    await server.client.delete(PodResource, { name: "one", namespace }, { gracePeriodSeconds: 0 });
+    await until("another one that serves", DEADLINE_MS, () => standby.leadership.isLeader || undefined);
+    await until("the former one's end", DEADLINE_MS, () => !holder.leadership.isLeader || undefined);
+    // The one hangs up before it asks for the Lease, the other one looks ten times a second.
+    expect(changes).to.have.members(["one serves", "one ceases", "two serves"]);
+  });
+
   it("takes a place again that it has left and nobody has taken", async () => {
     const [holder, standby] = both();
     standby.hearing.freeze();
