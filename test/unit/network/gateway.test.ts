@@ -16,6 +16,7 @@ import { isVacant, nextLookMs, renewMs } from "../../../agent/gateway/leadership
 import { leaseName } from "../../../agent/gateway/leadership/lease-name.js";
 import { PathProbeResponder, probePath } from "../../../agent/gateway/path-probe.js";
 import { keySecretProblem, newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
+import { renderObject } from "../../../agent/controller/network/gateways/render-object.js";
 import { wireguardPublicKey } from "../../../agent/crypto/wireguard-keys.js";
 import { gatewayTemplateManifests } from "../../../agent/install/network-templates.js";
 import { LEASE_SECONDS } from "../../../agent/runtime/holder-lease.js";
@@ -143,6 +144,19 @@ describe("the choice among a gateway's replicas", () => {
     expect(text(2)).to.contain("--leader-election").and.to.contain("RollingUpdate").and.not.contain("/active");
     expect(text(1)).to.contain('networking.liqo.io/active":"true"').and.to.contain("Recreate");
     expect(text(1)).to.not.contain("--leader-election");
+  });
+
+  it("leaves a node that is lost after seconds, not after Kubernetes' five minutes", () => {
+    const inputs = { namespace: "liqo", image: "i", imagePullPolicy: "Always" as const, imagePullSecrets: [] };
+    const patience = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 10 };
+    for (const gatewayReplicas of [1, 2])
+      for (const { spec } of gatewayTemplateManifests({ ...inputs, gatewayReplicas })) {
+        const { deployment } = (renderObject(spec.template, {}) as { spec: { deployment: Deployment } }).spec;
+        expect(deployment.spec?.template.spec?.tolerations).to.deep.equal([
+          { key: "node.kubernetes.io/unreachable", ...patience },
+          { key: "node.kubernetes.io/not-ready", ...patience },
+        ]);
+      }
   });
 
   it("has its keys in files that nobody else may read", () => {
