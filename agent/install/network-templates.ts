@@ -151,6 +151,7 @@ function deployment(inputs: TemplateInputs, roleArguments: string[]): object {
           terminationGracePeriodSeconds: 5,
           ...(imagePullSecrets.length > 0 ? { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) } : {}),
           affinity: { nodeAffinity: physicalNodesOnly(), ...(hasStandby ? { podAntiAffinity: apart() } : {}) },
+          tolerations: LOST_NODE,
           containers: [container(inputs, roleArguments, hasStandby)],
           volumes: [{ name: KEYS_VOLUME, secret: { secretName: "{{ .SecretName }}", defaultMode: 0o400 } }],
         },
@@ -164,6 +165,17 @@ function deployment(inputs: TemplateInputs, roleArguments: string[]): object {
  * traffic of all pods behind it before any of them, and more would keep small clusters from holding a gateway for each of many peers.
  */
 const REQUESTS = { cpu: "100m", memory: "64Mi" };
+
+/**
+ * Kubernetes leaves pods on a node that is lost for five minutes, unless they say otherwise: as long would all traffic to the peer be cut. Not at once, as a
+ * node whose kubelet starts anew soon reports again.
+ */
+const LOST_NODE = ["unreachable", "not-ready"].map((taint) => ({
+  key: `node.kubernetes.io/${taint}`,
+  operator: "Exists",
+  effect: "NoExecute",
+  tolerationSeconds: 10,
+}));
 
 /** Without a standby, a new gateway and an old one would fight for the peer. */
 const ONE_MORE_FIRST = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };

@@ -5,7 +5,7 @@ import { SIBLING_PORT } from "../constants.js";
 export type SiblingState = "unknown" | "alive" | "silent" | "dead";
 
 /** Three heartbeats. */
-const SILENCE_MS = 1_500;
+export const SILENCE_MS = 1_500;
 const RETRY_MS = 500;
 
 /** Listens to the heartbeats of one other replica, the one that serves. */
@@ -47,6 +47,8 @@ export class HeartbeatListener {
     this.expectBeat();
     socket.on("data", () => {
       this.expectBeat();
+      // So that the one that serves knows that it is heard.
+      socket.write(".");
       this.change("alive");
     });
     socket.on("error", (error: NodeJS.ErrnoException) => (failure = error));

@@ -5,17 +5,30 @@ const INTERVAL_MS = 500;
 /** More than any Deployment of gateways has. */
 const MAX_CONNECTIONS = 16;
 
+/** A listener that has not answered for this long may soon believe this process gone: it must be known here before it is known there (SILENCE_MS). */
+const UNANSWERED_MS = 1_200;
+
 /**
- * Lets the other replicas hear that this process lives: its end closes their connections at once, and a host that has gone is noticed by
- * the silence. Nothing that is sent here is read.
+ * Lets the other replicas hear that this process lives and serves: its end closes their connections at once, and a host that has gone is noticed
+ * by the silence. What they answer tells only that they hear it.
  */
 export class HeartbeatServer {
-  private readonly sockets = new Set<net.Socket>();
+  /** And when they were heard last. */
+  private readonly sockets = new Map<net.Socket, number>();
   private readonly server = net.createServer((socket) => this.welcome(socket));
   private timer?: NodeJS.Timeout;
 
-  constructor(private readonly port = SIBLING_PORT) {
+  /** @param serves whether there is a heartbeat: one that has left its place and lives on must not be taken for the one that serves */
+  constructor(
+    private readonly port = SIBLING_PORT,
+    private readonly serves: () => boolean = () => true,
+  ) {
     this.server.maxConnections = MAX_CONNECTIONS;
+  }
+
+  /** Whether another replica hears this one just now. */
+  get isHeard(): boolean {
+    return [...this.sockets.values()].some((heardAt) => Date.now() - heardAt < UNANSWERED_MS);
   }
 
   async listen(): Promise<void> {
@@ -30,14 +43,14 @@ export class HeartbeatServer {
 
   close(): void {
     clearInterval(this.timer);
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.sockets.keys()) socket.destroy();
     this.server.close();
   }
 
   private welcome(socket: net.Socket): void {
-    this.sockets.add(socket);
+    this.sockets.set(socket, 0);
     this.timer ??= setInterval(() => this.beat(), INTERVAL_MS);
-    socket.setNoDelay(true).resume();
+    socket.setNoDelay(true).on("data", () => this.sockets.set(socket, Date.now()));
     socket.on("error", () => undefined);
     socket.on("close", () => {
       this.sockets.delete(socket);
@@ -45,10 +58,11 @@ export class HeartbeatServer {
       clearInterval(this.timer);
       this.timer = undefined;
     });
-    socket.write(".");
+    if (this.serves()) socket.write(".");
   }
 
   private beat(): void {
-    for (const socket of this.sockets) socket.write(".");
+    if (!this.serves()) return;
+    for (const socket of this.sockets.keys()) socket.write(".");
   }
 }

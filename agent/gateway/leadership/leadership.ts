@@ -12,10 +12,11 @@ import {
   type Logger,
 } from "../../runtime/index.js";
 import type { GatewayArguments } from "../arguments.js";
-import { FIELD_MANAGER } from "../constants.js";
+import { FIELD_MANAGER, SIBLING_PORT } from "../constants.js";
 import { HeartbeatListener, type SiblingState } from "./heartbeat-listener.js";
 import { HeartbeatServer } from "./heartbeat-server.js";
 import { leaseName } from "./lease-name.js";
+import { Tenure } from "./tenure.js";
 
 /** How often the active replica renews its Lease, and the others look at it. */
 const RENEW_MS = 2_000;
@@ -23,12 +24,18 @@ const RENEW_MS = 2_000;
 const RENEW_ALONE_MS = 5_000;
 /** A holder that is not heard is given up once it has not renewed for this long. */
 const SILENT_HOLDER_MS = 5_000;
+/** A holder that does not get through to the API server, and that no standby hears, is gone by its own will before one gives it up: two renewals are missing. */
+const TENURE_MS = (SILENT_HOLDER_MS * 4) / 5;
 const FAILURE_MS = 500;
 
 /**
  * Decides which of a gateway's replicas serves (network specification, §5.3): the holder of a Lease. Standbys hear the holder's heartbeats and
  * replace it the moment its process ends, without waiting for the Lease to run out. The holder bears the label that the Service and
- * the fabric follow. While the API server cannot be reached it goes on: nobody else can take its place then.
+ * the fabric follow.
+ *
+ * Two at once would fight for the peer with one key. So a holder that cannot reach the API server goes on only while nobody else can take
+ * its place: as long as a standby hears it, which leaves it the place even when the Lease has run out, or where there is no standby. One that
+ * no standby hears leaves its place before they give it up, and takes it again if it is still free once the API server answers.
  */
 export class Leadership {
   private leading = false;
@@ -37,8 +44,16 @@ export class Leadership {
   private wakeUp: () => void = () => undefined;
   private readonly lease: HolderLease;
   private readonly siblings: Informer<Pod>;
-  private readonly server = new HeartbeatServer();
-  private readonly listener = new HeartbeatListener(() => this.call());
+  private readonly server: HeartbeatServer;
+  private readonly listener: HeartbeatListener;
+  /** Nobody could take the place of a holder without rivals, or of one that is heard. */
+  private readonly tenure = new Tenure(
+    TENURE_MS,
+    () => !this.hasRivals || this.server.isHeard,
+    () => this.lead(false),
+  );
+  /** Whether the watch knows of another replica that runs. */
+  private hasRivals = false;
   private readonly ended = new AbortController();
   private running?: Promise<void>;
 
@@ -47,7 +62,11 @@ export class Leadership {
     private readonly args: Pick<GatewayArguments, "name" | "namespace" | "mode" | "podName">,
     private readonly logger: Logger,
     private readonly onChange: () => void,
+    /** Of the heartbeats. In clusters each replica has an address of its own. */
+    ports = { own: SIBLING_PORT, others: SIBLING_PORT },
   ) {
+    this.server = new HeartbeatServer(ports.own, () => this.leading);
+    this.listener = new HeartbeatListener(() => this.call(), ports.others);
     const { name, namespace, podName } = args;
     this.lease = new HolderLease(client, { namespace, name: leaseName(args), identity: podName });
     this.siblings = new Informer(client, PodResource, {
@@ -55,7 +74,7 @@ export class Leadership {
       labelSelector: `${Labels.gatewayName}=${name}`,
       trim: trimSibling,
       logger,
-    }).onEvent(() => this.call());
+    }).onEvent(() => this.seeSiblings());
   }
 
   get isLeader(): boolean {
@@ -73,6 +92,7 @@ export class Leadership {
     this.ended.abort();
     this.call();
     await this.running;
+    this.tenure.stop();
     this.listener.close();
     if (this.leading) {
       await this.lease
@@ -80,6 +100,7 @@ export class Leadership {
         .catch((error: unknown) => this.logger.warn({ reason: messageOf(error) }, "lease kept"));
     }
     this.server.close();
+    await this.siblings.stop();
   }
 
   private async run(): Promise<void> {
@@ -97,22 +118,48 @@ export class Leadership {
 
   private async pass(): Promise<void> {
     const { lease } = this;
-    if (!this.leading || !(await lease.claim())) {
+    if (!this.leading || !(await this.claim())) {
       await lease.look(this.ended.signal);
       const holder = this.holderPod();
       this.listener.follow(lease.isOurs ? undefined : holder?.status?.podIP);
       const isFree = isVacant(lease, holder, this.listener.state);
-      this.lead(isFree && (await lease.claim()));
+      this.lead(isFree && (await this.claim()));
     }
     if (this.leading) await this.wearLabel();
+  }
+
+  /** What the answer grants counts from the question on: others may have seen it as early. */
+  private async claim(): Promise<boolean> {
+    const askedAt = Date.now();
+    const isOurs = await this.lease.claim();
+    if (isOurs) this.tenure.renew(askedAt);
+    return isOurs;
   }
 
   private lead(isLeader: boolean): void {
     if (isLeader === this.leading) return;
     this.leading = isLeader;
-    this.logger.info({ holder: this.lease.holder }, isLeader ? "active" : "another replica is active");
+    this.logger.info({ holder: this.lease.holder }, isLeader ? "active" : this.reasonNotToLead());
     if (isLeader) this.listener.follow(undefined);
+    else this.tenure.stop();
     this.onChange();
+  }
+
+  private reasonNotToLead(): string {
+    return this.lease.isOurs
+      ? "not active: neither the API server can be reached, nor does another replica hear this one"
+      : "another replica is active";
+  }
+
+  private seeSiblings(): void {
+    const { podName } = this.args;
+    const hasRivals = this.siblings
+      .list()
+      .some((pod) => pod.metadata?.name !== podName && !isDeleting(pod) && pod.status?.podIP !== undefined);
+    // One that has only just come cannot have waited for a renewal yet.
+    if (hasRivals && !this.hasRivals && this.leading) this.tenure.renew();
+    this.hasRivals = hasRivals;
+    this.call();
   }
 
   private holderPod(): Pod | undefined {
@@ -155,9 +202,11 @@ export function isVacant(
   holderPod: Pod | undefined,
   state: SiblingState,
 ): boolean {
-  if (lease.holder === undefined || lease.isOurs || lease.isExpired) return true;
+  if (lease.holder === undefined || lease.isOurs) return true;
   if (!holderPod || state === "dead") return true;
-  return state === "silent" && lease.ageMs > SILENT_HOLDER_MS;
+  // It serves, though it does not get through to the API server.
+  if (state === "alive") return false;
+  return lease.isExpired || (state === "silent" && lease.ageMs > SILENT_HOLDER_MS);
 }
 
 /** Milliseconds until the active one of so many replicas renews its Lease. */

@@ -1,18 +1,26 @@
+import { once } from "node:events";
+import net from "node:net";
 import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Pod } from "kubernetes-types/core/v1";
 import { explainNobody, explainPath, explainSilence, type Observations } from "../../../agent/gateway/diagnosis.js";
 import { isPortRefused } from "../../../agent/gateway/endpoint-probe.js";
 import { privateKeyOf } from "../../../agent/gateway/key-source.js";
-import { HeartbeatListener, type SiblingState } from "../../../agent/gateway/leadership/heartbeat-listener.js";
+import {
+  HeartbeatListener,
+  SILENCE_MS,
+  type SiblingState,
+} from "../../../agent/gateway/leadership/heartbeat-listener.js";
 import { HeartbeatServer } from "../../../agent/gateway/leadership/heartbeat-server.js";
 import { isVacant, nextLookMs, renewMs } from "../../../agent/gateway/leadership/leadership.js";
 import { leaseName } from "../../../agent/gateway/leadership/lease-name.js";
 import { PathProbeResponder, probePath } from "../../../agent/gateway/path-probe.js";
 import { keySecretProblem, newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
+import { renderObject } from "../../../agent/controller/network/gateways/render-object.js";
 import { wireguardPublicKey } from "../../../agent/crypto/wireguard-keys.js";
 import { gatewayTemplateManifests } from "../../../agent/install/network-templates.js";
 import { LEASE_SECONDS } from "../../../agent/runtime/holder-lease.js";
+import { until } from "../../clusters/support/wait.js";
 import { freePorts } from "../../integration/support/programs.js";
 
 describe("the choice among a gateway's replicas", () => {
@@ -22,6 +30,14 @@ describe("the choice among a gateway's replicas", () => {
   it("leaves the place to a holder that lives", () => {
     for (const state of ["unknown", "alive", "silent"] as const) expect(isVacant(held, pod, state)).to.equal(false);
     expect(isVacant({ ...held, ageMs: 10_000 }, pod, "alive")).to.equal(false);
+  });
+
+  it("leaves it to one that is heard although its Lease has run out: it alone may be cut off from the API server", () => {
+    const expired = { ...held, isExpired: true, ageMs: 20_000 };
+    expect(isVacant(expired, pod, "alive")).to.equal(false);
+    for (const state of ["unknown", "silent", "dead"] as const) expect(isVacant(expired, pod, state)).to.equal(true);
+    expect(isVacant(expired, undefined, "alive"), "its pod has gone").to.equal(true);
+    expect(isVacant({ ...expired, isOurs: true }, pod, "alive")).to.equal(true);
   });
 
   it("takes the place of one that has ended, gone, or is neither heard nor renews", () => {
@@ -67,15 +83,58 @@ describe("the choice among a gateway's replicas", () => {
       changed();
     };
     const listener = new HeartbeatListener(onChange, port);
-    const until = async (state: SiblingState): Promise<void> => {
+    const untilIt = async (state: SiblingState): Promise<void> => {
       while (listener.state !== state) await new Promise<void>((resolve) => (changed = resolve));
     };
     listener.follow("127.0.0.1");
-    await until("alive");
+    await untilIt("alive");
     server.close();
-    await until("dead");
+    await untilIt("dead");
     listener.close();
     expect(states, "not by silence").to.deep.equal(["alive", "dead"]);
+  });
+
+  it("is heard by those who answer, and by nobody when they have gone", async () => {
+    const [port] = await freePorts(1);
+    const server = new HeartbeatServer(port);
+    await server.listen();
+    const listener = new HeartbeatListener(() => undefined, port);
+    expect(server.isHeard).to.equal(false);
+    listener.follow("127.0.0.1");
+    await until("an answer", 10_000, () => server.isHeard || undefined);
+    listener.close();
+    await until("the end of answers", 10_000, () => !server.isHeard || undefined);
+    server.close();
+  });
+
+  it("is not heard any more by one whose host has gone without a word, before that one gives it up", async () => {
+    const [port = 0] = await freePorts(1);
+    const server = new HeartbeatServer(port);
+    await server.listen();
+    const standby = net.connect({ host: "127.0.0.1", port });
+    const [answeredAt] = await once(standby, "data").then(() => [Date.now(), standby.write(".")] as const);
+    await until("an answer", 10_000, () => server.isHeard || undefined);
+    const left = await until("its silence", 10_000, () => !server.isHeard || undefined, 10).then(() => Date.now());
+    expect(standby.closed).to.equal(false);
+    expect(left - answeredAt).to.be.below(SILENCE_MS);
+    standby.destroy();
+    server.close();
+  });
+
+  it("does not take one that lives without serving for the one that serves", async () => {
+    const [port] = await freePorts(1);
+    let serves = false;
+    const server = new HeartbeatServer(port, () => serves);
+    await server.listen();
+    const states: SiblingState[] = [];
+    const listener = new HeartbeatListener(() => states.push(listener.state), port);
+    listener.follow("127.0.0.1");
+    await until("silence", 10_000, () => listener.state === "silent" || undefined);
+    serves = true;
+    await until("a heartbeat", 10_000, () => listener.state === "alive" || undefined);
+    listener.close();
+    server.close();
+    expect(states).to.deep.equal(["silent", "alive"]);
   });
 
   it("is made by templates with several replicas alone", () => {
@@ -85,6 +144,19 @@ describe("the choice among a gateway's replicas", () => {
     expect(text(2)).to.contain("--leader-election").and.to.contain("RollingUpdate").and.not.contain("/active");
     expect(text(1)).to.contain('networking.liqo.io/active":"true"').and.to.contain("Recreate");
     expect(text(1)).to.not.contain("--leader-election");
+  });
+
+  it("leaves a node that is lost after seconds, not after Kubernetes' five minutes", () => {
+    const inputs = { namespace: "liqo", image: "i", imagePullPolicy: "Always" as const, imagePullSecrets: [] };
+    const patience = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 10 };
+    for (const gatewayReplicas of [1, 2])
+      for (const { spec } of gatewayTemplateManifests({ ...inputs, gatewayReplicas })) {
+        const { deployment } = (renderObject(spec.template, {}) as { spec: { deployment: Deployment } }).spec;
+        expect(deployment.spec?.template.spec?.tolerations).to.deep.equal([
+          { key: "node.kubernetes.io/unreachable", ...patience },
+          { key: "node.kubernetes.io/not-ready", ...patience },
+        ]);
+      }
   });
 
   it("has its keys in files that nobody else may read", () => {
