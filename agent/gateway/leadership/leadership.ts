@@ -132,7 +132,8 @@ export class Leadership {
   private async claim(): Promise<boolean> {
     const askedAt = Date.now();
     const isOurs = await this.lease.claim();
-    if (isOurs) this.tenure.renew(askedAt);
+    // Without others nothing ends it, and there is nothing to look at.
+    if (isOurs && this.hasRivals) this.tenure.renew(askedAt);
     return isOurs;
   }
 
@@ -158,6 +159,7 @@ export class Leadership {
       .some((pod) => pod.metadata?.name !== podName && !isDeleting(pod) && pod.status?.podIP !== undefined);
     // One that has only just come cannot have waited for a renewal yet.
     if (hasRivals && !this.hasRivals && this.leading) this.tenure.renew();
+    if (!hasRivals) this.tenure.stop();
     this.hasRivals = hasRivals;
     this.call();
   }

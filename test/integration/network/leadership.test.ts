@@ -163,7 +163,9 @@ describe("the choice among a gateway's replicas that the network cuts off, on a 
     const args = { name: GATEWAY, namespace, mode: "client" as const, podName };
     const onChange = (): void => void changes.push(`${podName} ${leadership.isLeader ? "serves" : "ceases"}`);
     const ports = { own, others: hearing.port };
-    const leadership = new Leadership(client, args, createLogger("gateway"), onChange, ports);
+    const logger = createLogger("gateway");
+    logger.level = process.env["LOG_LEVEL"] ?? "error";
+    const leadership = new Leadership(client, args, logger, onChange, ports);
     return { name: podName, leadership, way, hearing };
   }
 
