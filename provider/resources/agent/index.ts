@@ -87,7 +87,7 @@ export const agent = defineResource({
     const present = await findInstallation(client, context.signal);
     if (!present) return undefined;
     if (present.clusterId !== id) {
-      if (inputs) return undefined;
+      if (inputs) throw otherAgent(client, present, id, "nothing was read");
       throw new Error(`the agent in cluster ${client.cluster} has the ID ${present.clusterId}, not ${id}`);
     }
     return readInstallation(client, present, inputs, outputs, context.signal);
@@ -112,11 +112,11 @@ export const agent = defineResource({
     return outputsOf(context, client, inputs, resolved);
   },
 
-  async delete(context, { inputs, outputs }) {
+  async delete(context, { id, inputs, outputs }) {
     const client = await context.client(inputs.cluster);
     const present = await findInstallation(client, context.signal);
-    // Another agent has taken the place: it is not ours to remove.
-    if (present && present.clusterId !== inputs.clusterId) return;
+    // It is not ours to remove, and ours may well run where the kubeconfig led before.
+    if (present && present.clusterId !== id) throw otherAgent(client, present, id, "nothing was deleted");
     const resolved = {
       podCIDRs: outputs.podCIDRs ?? inputs.podCIDRs ?? [],
       serviceCIDR: outputs.serviceCIDR ?? inputs.serviceCIDR ?? "",
@@ -208,6 +208,15 @@ function conflictOf(
   if (present.clusterId !== inputs.clusterId) return `${there}: a cluster has one agent, and its ID never changes`;
   if (present.namespace !== inputs.namespace) return `${there}: it cannot move to ${inputs.namespace}`;
   return undefined;
+}
+
+/** What the kubeconfig leads to has another agent: that says nothing about the one that the resource was made for. */
+function otherAgent(client: KubeClient, present: Installation, expected: string, outcome: string): Error {
+  return new Error(
+    `cluster: the kubeconfig leads to cluster ${client.cluster}, whose agent has the cluster ID ${present.clusterId}, but this resource was made for ` +
+      `${expected}: ${outcome}. Give it that cluster's kubeconfig, or, if the agent ${expected} is gone for good, take the resource out of the state ` +
+      "(pulumi state delete URN)",
+  );
 }
 
 async function outputsOf(

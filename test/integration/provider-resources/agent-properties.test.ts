@@ -288,9 +288,24 @@ describe("every input property of an Agent", function () {
     }
   });
 
+  it("is kept where the kubeconfig leads to another cluster's agent: neither a refresh nor a deletion takes that for its end", async () => {
+    const name = kept.inputs["clusterId"] as string;
+    const lost: Kept = { ...kept, id: "lost", inputs: { ...kept.inputs, clusterId: "lost" } };
+    const workloads = async () =>
+      (await client.list(DeploymentResource)).items.map(({ metadata }) => `${metadata?.name} ${metadata?.uid}`);
+    const before = await workloads();
+    const told = new RegExp(`agent has the cluster ID ${name}, but this resource was made for lost: nothing was`);
+    expect((await failureOf(plugin.refresh(lost))).message).to.match(told);
+    const { message } = await failureOf(plugin.delete(lost));
+    expect(message).to.match(told).and.to.contain("pulumi state delete");
+    expect(await workloads()).to.deep.equal(before);
+  });
+
   it("goes with it", async () => {
     await plugin.delete({ ...kept, inputs: { ...kept.inputs, forceDelete: true } });
+    // Without any agent there, it is gone, and its deletion has nothing to do.
     expect(await plugin.refresh(kept)).to.equal(undefined);
+    await plugin.delete(kept);
     for (const type of [MutatingWebhookConfigurationResource, ValidatingWebhookConfigurationResource] as ResourceType[])
       expect((await client.list(type)).items).to.deep.equal([]);
   });
