@@ -39,7 +39,7 @@ export const agent = defineResource({
     const client = await context.clusterAt("cluster");
     if (!client) return;
     await checkDetection(context, client, inputs, failures, oldInputs !== undefined);
-    await checkOccupied(context, client, inputs, failures, oldInputs);
+    await checkOccupied(context, client, inputs, failures);
   },
 
   diff({ inputs, oldInputs, outputs }) {
@@ -181,19 +181,18 @@ async function checkDetection(
   }
 }
 
-/** A cluster has one agent. The one that this resource itself made does not count. */
+/** A cluster has one agent. The one that this resource itself made does not count, also where it is to be replaced. */
 async function checkOccupied(
   context: CheckContext,
   client: KubeClient,
   inputs: UnknowableProperties<AgentInputs>,
   failures: Failures,
-  oldInputs: AgentInputs | undefined,
 ): Promise<void> {
   const clusterId = known<string>(inputs.clusterId);
   const namespace = known<string>(inputs.namespace);
   if (clusterId === undefined || namespace === undefined) return;
   const present = await findInstallation(client, context.signal);
-  if (!present || present.clusterId === oldInputs?.clusterId) return;
+  if (!present || present.clusterId === context.formerInputs?.["clusterId"]) return;
   const conflict = conflictOf(client, present, { clusterId, namespace });
   if (conflict) failures.add("clusterId", conflict);
 }
