@@ -44,12 +44,17 @@ export const agent = defineResource({
 
   diff({ inputs, oldInputs, outputs }) {
     // Writing down what was detected before changes nothing.
-    const ignore = (["podCIDRs", "serviceCIDR", "externalCIDR", "internalCIDR"] as const).filter((key) => {
+    const writtenDown = (["podCIDRs", "serviceCIDR", "externalCIDR", "internalCIDR"] as const).filter((key) => {
       const wanted = known<string | string[] | undefined>(inputs[key]);
       return oldInputs[key] === undefined && wanted !== undefined && sameRanges(wanted, outputs[key]);
     });
+    // Nor does leaving it out again, as after an import: an update goes by the outputs then.
+    const leftOut = (["podCIDRs", "serviceCIDR"] as const).filter((key) => {
+      const before = oldInputs[key];
+      return inputs[key] === undefined && before !== undefined && sameRanges(before, outputs[key]);
+    });
     const { update } = repairDrift({ outputs });
-    return { ignore, update: isOtherVersion(outputs) ? [...update, "version"] : update };
+    return { ignore: [...writtenDown, ...leftOut], update: isOtherVersion(outputs) ? [...update, "version"] : update };
   },
 
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AgentOutputs>>> {

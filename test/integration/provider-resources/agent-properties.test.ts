@@ -167,6 +167,23 @@ describe("every input property of an Agent", function () {
     expect(await plugin.diff(imported!, imported!.inputs)).to.deep.equal({});
   });
 
+  it("is left out again after an import where the cluster tells it: nothing changes, and an update keeps it", async () => {
+    const imported = (await plugin.import("Agent", "one"))!;
+    const without = (...names: string[]): Properties =>
+      Object.fromEntries(Object.entries(imported.inputs).filter(([name]) => !names.includes(name)));
+    expect(await plugin.diff(imported, without("podCIDRs"))).to.deep.equal({});
+    const left = without("podCIDRs", "serviceCIDR");
+    expect(await plugin.diff(imported, left)).to.deep.equal({});
+    // A range that is no more the cluster's is not taken for it.
+    const moved = { ...imported, inputs: { ...imported.inputs, serviceCIDR: "10.4.0.0/16" } };
+    expect(await plugin.diff(moved, left)).to.deep.equal({ serviceCIDR: "delete-replace" });
+    const { podCIDRs, serviceCIDR, ...others } = inputsOf("create");
+    const updated = await plugin.update(kept, { ...others, pingTimeoutSeconds: 4 });
+    expect(updated.state).to.deep.include({ podCIDRs, serviceCIDR });
+    expect(await plugin.diff(updated, others)).to.deep.equal({ pingTimeoutSeconds: "update" });
+    kept = await plugin.update(updated, inputsOf("create"));
+  });
+
   it("is told by an import also where it has no network: what is not to be there is not missing", async () => {
     const isNetworks = ({ kind, metadata }: KubeObject): boolean =>
       kind === "DaemonSet" || (kind === "Deployment" && metadata?.name === InstallNames.controller);
