@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
 import { Labels, NetworkResource, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
@@ -10,7 +13,9 @@ import {
   DaemonSetResource,
   DeploymentResource,
   MutatingWebhookConfigurationResource,
+  NamespaceResource,
   ServiceResource,
+  StorageClassResource,
   ValidatingWebhookConfigurationResource,
   type KubeClient,
   type KubeObject,
@@ -21,6 +26,7 @@ import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { VERSION } from "../../../provider/version.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
+import { seeWrites, type Write } from "../support/write-proxy.js";
 import { startInstallableServer } from "./support/installable-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 
@@ -303,6 +309,42 @@ describe("every input property of an Agent", function () {
       const { items } = await client.list(type, { namespace: "liqo" });
       for (const { metadata } of items) expect(metadata?.labels, metadata?.name).to.include({ env: "live" });
     }
+  });
+
+  it("takes away what it has brought, also when an update broke off before it came to that; a copy by somebody stays", async () => {
+    kept = await plugin.update(kept, inputsOf("create"));
+    const [template] = manifestsOf(inputsOf("create")).filter(
+      ({ kind }) => kind === WgGatewayServerTemplateResource.kind,
+    );
+    const copy = { name: "copy", namespace: "liqo" };
+    await apply(client, [{ ...template, metadata: { ...template?.metadata, ...copy } }], "somebody");
+    const folder = mkdtempSync(join(os.tmpdir(), "liqo-broken-off-"));
+    let isCut = true;
+    const happens = ({ what }: Write) => isCut && what.startsWith("PATCH");
+    const through = await seeWrites(server, join(folder, "kubeconfig"), { happens });
+    try {
+      const cluster = { kubeconfig: through.kubeconfig };
+      const less = { ...inputsOf("create"), apiServerProxy: false, storageEnabled: false, reservedSubnets: [] };
+      const broken = await plugin.tryUpdate(kept, { ...less, cluster });
+      expect(broken.inputs).to.include({ apiServerProxy: false, storageEnabled: false });
+      isCut = false;
+      const drift = (await plugin.refresh(broken))?.state["drift"];
+      expect(drift).to.include("Deployment liqo/liqo-proxy should not be there");
+      kept = await plugin.update(broken, less);
+    } finally {
+      await through.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+    expect(await client.get(DeploymentResource, { name: "liqo-proxy", namespace: "liqo" })).to.equal(undefined);
+    expect(await client.get(ServiceResource, { name: "liqo-proxy", namespace: "liqo" })).to.equal(undefined);
+    expect((await client.list(StorageClassResource)).items).to.deep.equal([]);
+    const storage = await client.get(NamespaceResource, { name: "liqo-storage" });
+    expect(storage && !storage.metadata?.deletionTimestamp).to.not.equal(true);
+    const networks = await client.list(NetworkResource, { namespace: "liqo" });
+    expect(networks.items.filter(({ metadata }) => metadata.name?.startsWith("reserved-"))).to.deep.equal([]);
+    expect((await plugin.refresh(kept))?.state["drift"]).to.deep.equal([]);
+    expect(await client.get(WgGatewayServerTemplateResource, copy)).to.not.equal(undefined);
+    await client.delete(WgGatewayServerTemplateResource, copy);
   });
 
   it("is kept where the kubeconfig leads to another cluster's agent: neither a refresh nor a deletion takes that for its end", async () => {
