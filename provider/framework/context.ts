@@ -35,6 +35,8 @@ export interface ChangeContext<Outputs> extends CallContext {
 }
 
 export interface CheckContext extends CallContext {
+  /** The inputs that the state had at the start of the run; of a resource that is being replaced too, which is checked without old inputs. */
+  readonly formerInputs?: Readonly<Record<string, unknown>>;
   /** The client of the cluster property at this path; undefined when its kubeconfig is not known yet or was found faulty (then already reported). */
   clusterAt(path: string): Promise<KubeClient | undefined>;
   /** The same for arguments at hand, without a report: undefined when unknown or faulty. */

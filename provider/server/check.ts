@@ -22,12 +22,20 @@ export interface Checked {
   isKept: boolean;
 }
 
+/** What the state has of a resource. */
+export interface InputsBefore {
+  /** Absent for what is new, and for what replaces another. */
+  olds?: Properties;
+  /** Those of what is replaced too. */
+  former?: Properties;
+}
+
 /** Types and formats first, then each cluster (all at once), then the resource's own rules: every failure of all three is reported. */
 export async function checkResource(
   definition: AnyResource,
   call: Call,
   news: Properties,
-  olds: Properties | undefined,
+  { olds, former }: InputsBefore,
   probe: Probe,
 ): Promise<Checked> {
   const failures = new FailureList();
@@ -35,7 +43,7 @@ export async function checkResource(
   const clusters = await checkClusters(definition, call, inputs, olds !== undefined, failures, probe);
   if (clusters === "keep" && olds) return { inputs: failures.count === 0 ? olds : inputs, failures, isKept: true };
   if (!definition.check || clusters === "keep") return { inputs, failures, isKept: false };
-  const context = checkContext(call, clusters, probe);
+  const context = checkContext(call, clusters, former, probe);
   const changed = await call.run(async () => definition.check?.(context, inputs, failures, olds));
   return { inputs: changed ?? inputs, failures, isKept: false };
 }
@@ -90,8 +98,14 @@ async function checkClusters(
 }
 
 /** A call's context with what check hooks get in addition. */
-function checkContext(call: Call, clusters: Map<string, KubeClient>, probe: Probe): CheckContext {
+function checkContext(
+  call: Call,
+  clusters: Map<string, KubeClient>,
+  formerInputs: Properties | undefined,
+  probe: Probe,
+): CheckContext {
   return call.extend({
+    formerInputs,
     clusterAt: (path: string) => Promise.resolve(clusters.get(path)),
     clientIfKnown: async (cluster: Unknowable<ClusterArgs | undefined>) => {
       const args = known<ClusterArgs | undefined>(cluster);

@@ -1,3 +1,5 @@
+import type { Properties } from "./values.js";
+
 /**
  * Tells replacements that are made before the old resource is deleted: those of `pulumi up --replace`, of replaceOnChanges, and of
  * deleteBeforeReplace: false. IDs are the names of things in the clusters, and a create takes up what is there: where the new resource has the old one's
@@ -6,10 +8,21 @@
  */
 export class Replacements {
   private readonly fresh = new Set<string>();
+  private readonly former = new Map<string, Properties>();
 
   /** A plugin that is kept for several runs is configured at the start of each. */
   newRun(): void {
     this.fresh.clear();
+    this.former.clear();
+  }
+
+  /**
+   * Notes the inputs that come with a Check, and tells those that came before where there are none: once an engine knows that it will replace a resource it
+   * asks again as if for a new one, while the old one is still there.
+   */
+  formerInputs(urn: string, olds: Properties | undefined): Properties | undefined {
+    if (olds) this.former.set(urn, olds);
+    return this.former.get(urn);
   }
 
   made(urn: string, id: string): void {

@@ -187,7 +187,9 @@ export class ProviderService {
     const news = decode(request.getNews());
     const olds = previousInputs(request);
     return this.resourceCall(request.getUrn(), CHECK_SECONDS, [news, olds], async (definition, call) => {
-      const { inputs, failures, isKept } = await checkResource(definition, call, news.value, olds?.value, this.probe);
+      const former = this.replacements.formerInputs(request.getUrn(), olds?.value);
+      const inputsBefore = { olds: olds?.value, former };
+      const { inputs, failures, isKept } = await checkResource(definition, call, news.value, inputsBefore, this.probe);
       const valid = failures.count === 0 ? inputs : news.value;
       const given = isKept && olds ? olds.secrets.union(news.secrets) : news.secrets;
       const response = new proto.CheckResponse();

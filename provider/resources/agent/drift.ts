@@ -1,5 +1,8 @@
+import { NetworkType, reservedNetworkName, type Network } from "../../../agent/api/index.js";
 import { Labels, LabelValues } from "../../../agent/api/labels.js";
-import { resourceTypeOf } from "../../../agent/install/kinds.js";
+import type { InstallInputs } from "../../../agent/install/inputs.js";
+import { describeManifest, resourceTypeOf } from "../../../agent/install/kinds.js";
+import { agentManifests } from "../../../agent/install/manifests.js";
 import { InstallNames } from "../../../agent/install/names.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import {
@@ -38,18 +41,52 @@ export function driftOf(manifests: readonly KubeObject[], live: LiveObjects): st
 
 /** What installations of ours have made and these manifests do not have: what another version had. Each object bears who made it, and in which version. */
 export function superfluousOf(manifests: readonly KubeObject[], live: LiveObjects): KubeObject[] {
+  return notWanted(manifests, live).filter((object) => !hasContent(object));
+}
+
+/**
+ * The same of this version: what it makes with other settings, and what an update that broke off has left. Copies that people made of its objects, labels and
+ * all, stay.
+ */
+export function leftoversOf(inputs: InstallInputs, manifests: readonly KubeObject[], live: LiveObjects): KubeObject[] {
+  const possible = new Set(possibleManifests(inputs).map(identityOf));
+  return notWanted(manifests, live).filter((object) => possible.has(identityOf(object)) || isReservedRange(object));
+}
+
+/** Leftovers, as drift says it. What is on its way out is none, and a namespace may stay for what is in it. */
+export function leftoversAsDrift(inputs: InstallInputs, manifests: readonly KubeObject[], live: LiveObjects): string[] {
+  return leftoversOf(inputs, manifests, live)
+    .filter((object) => !hasContent(object) && object.metadata?.deletionTimestamp === undefined)
+    .map((object) => `${describeManifest(object)} should not be there`);
+}
+
+/** Everything that an installation in its place can consist of: whatever a setting that changes in place brings or takes away. */
+export function possibleManifests(inputs: InstallInputs): KubeObject[] {
+  return agentManifests({ ...inputs, apiServerProxy: true, storageEnabled: true });
+}
+
+function notWanted(manifests: readonly KubeObject[], live: LiveObjects): KubeObject[] {
   const wanted = new Set(manifests.map(identityOf));
   return [...live.values()]
     .flatMap((objects) => [...(objects?.values() ?? [])])
-    .filter((object) => {
-      const { [Labels.appManagedBy]: manager, [Labels.appVersion]: version } = object.metadata?.labels ?? {};
-      const isOurs = manager === InstallNames.manager && version !== undefined;
-      return isOurs && !WITH_CONTENT.includes(object.kind ?? "") && !wanted.has(identityOf(object));
-    });
+    .filter((object) => isMadeByUs(object) && !wanted.has(identityOf(object)));
+}
+
+function isMadeByUs({ metadata }: KubeObject): boolean {
+  const { [Labels.appManagedBy]: manager, [Labels.appVersion]: version } = metadata?.labels ?? {};
+  return manager === InstallNames.manager && version !== undefined;
 }
 
 /** With them would go what is in them. */
-const WITH_CONTENT = ["Namespace"];
+function hasContent({ kind }: KubeObject): boolean {
+  return kind === "Namespace";
+}
+
+/** Their names come from the setting itself. */
+function isReservedRange(object: KubeObject): boolean {
+  if (object.kind !== "Network" || object.metadata?.labels?.[Labels.networkType] !== NetworkType.reserved) return false;
+  return object.metadata.name === reservedNetworkName((object as Network).spec.cidr);
+}
 
 /** The live objects of the manifests' kinds, but for those left out of every comparison: one request for each kind and namespace. */
 export async function liveObjects(

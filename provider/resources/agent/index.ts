@@ -39,17 +39,22 @@ export const agent = defineResource({
     const client = await context.clusterAt("cluster");
     if (!client) return;
     await checkDetection(context, client, inputs, failures, oldInputs !== undefined);
-    await checkOccupied(context, client, inputs, failures, oldInputs);
+    await checkOccupied(context, client, inputs, failures);
   },
 
   diff({ inputs, oldInputs, outputs }) {
     // Writing down what was detected before changes nothing.
-    const ignore = (["podCIDRs", "serviceCIDR", "externalCIDR", "internalCIDR"] as const).filter((key) => {
+    const writtenDown = (["podCIDRs", "serviceCIDR", "externalCIDR", "internalCIDR"] as const).filter((key) => {
       const wanted = known<string | string[] | undefined>(inputs[key]);
       return oldInputs[key] === undefined && wanted !== undefined && sameRanges(wanted, outputs[key]);
     });
+    // Nor does leaving it out again, as after an import: an update goes by the outputs then.
+    const leftOut = (["podCIDRs", "serviceCIDR"] as const).filter((key) => {
+      const before = oldInputs[key];
+      return inputs[key] === undefined && before !== undefined && sameRanges(before, outputs[key]);
+    });
     const { update } = repairDrift({ outputs });
-    return { ignore, update: isOtherVersion(outputs) ? [...update, "version"] : update };
+    return { ignore: [...writtenDown, ...leftOut], update: isOtherVersion(outputs) ? [...update, "version"] : update };
   },
 
   async preview(context, inputs, old): Promise<Partial<UnknowableProperties<AgentOutputs>>> {
@@ -87,7 +92,7 @@ export const agent = defineResource({
     const present = await findInstallation(client, context.signal);
     if (!present) return undefined;
     if (present.clusterId !== id) {
-      if (inputs) return undefined;
+      if (inputs) throw otherAgent(client, present, id, "nothing was read");
       throw new Error(`the agent in cluster ${client.cluster} has the ID ${present.clusterId}, not ${id}`);
     }
     return readInstallation(client, present, inputs, outputs, context.signal);
@@ -112,11 +117,11 @@ export const agent = defineResource({
     return outputsOf(context, client, inputs, resolved);
   },
 
-  async delete(context, { inputs, outputs }) {
+  async delete(context, { id, inputs, outputs }) {
     const client = await context.client(inputs.cluster);
     const present = await findInstallation(client, context.signal);
-    // Another agent has taken the place: it is not ours to remove.
-    if (present && present.clusterId !== inputs.clusterId) return;
+    // It is not ours to remove, and ours may well run where the kubeconfig led before.
+    if (present && present.clusterId !== id) throw otherAgent(client, present, id, "nothing was deleted");
     const resolved = {
       podCIDRs: outputs.podCIDRs ?? inputs.podCIDRs ?? [],
       serviceCIDR: outputs.serviceCIDR ?? inputs.serviceCIDR ?? "",
@@ -189,19 +194,18 @@ async function checkDetection(
   }
 }
 
-/** A cluster has one agent. The one that this resource itself made does not count. */
+/** A cluster has one agent. The one that this resource itself made does not count, also where it is to be replaced. */
 async function checkOccupied(
   context: CheckContext,
   client: KubeClient,
   inputs: UnknowableProperties<AgentInputs>,
   failures: Failures,
-  oldInputs: AgentInputs | undefined,
 ): Promise<void> {
   const clusterId = known<string>(inputs.clusterId);
   const namespace = known<string>(inputs.namespace);
   if (clusterId === undefined || namespace === undefined) return;
   const present = await findInstallation(client, context.signal);
-  if (!present || present.clusterId === oldInputs?.clusterId) return;
+  if (!present || present.clusterId === context.formerInputs?.["clusterId"]) return;
   const conflict = conflictOf(client, present, { clusterId, namespace });
   if (conflict) failures.add("clusterId", conflict);
 }
@@ -216,6 +220,15 @@ function conflictOf(
   if (present.clusterId !== inputs.clusterId) return `${there}: a cluster has one agent, and its ID never changes`;
   if (present.namespace !== inputs.namespace) return `${there}: it cannot move to ${inputs.namespace}`;
   return undefined;
+}
+
+/** What the kubeconfig leads to has another agent: that says nothing about the one that the resource was made for. */
+function otherAgent(client: KubeClient, present: Installation, expected: string, outcome: string): Error {
+  return new Error(
+    `cluster: the kubeconfig leads to cluster ${client.cluster}, whose agent has the cluster ID ${present.clusterId}, but this resource was made for ` +
+      `${expected}: ${outcome}. Give it that cluster's kubeconfig, or, if the agent ${expected} is gone for good, take the resource out of the state ` +
+      "(pulumi state delete URN)",
+  );
 }
 
 async function outputsOf(

@@ -11,7 +11,7 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import type { KubeObject } from "../../../agent/runtime/resource-type.js";
 import { applyManifests, identityOf } from "./apply.js";
-import { liveObjects, superfluousOf } from "./drift.js";
+import { leftoversOf, liveObjects, possibleManifests, superfluousOf } from "./drift.js";
 import { forEachParallel } from "./parallel.js";
 import { holdsData } from "./storage-namespace.js";
 import { waitUntilReady } from "./ready.js";
@@ -28,12 +28,7 @@ export interface Before {
 export async function install(context: WaitContext, inputs: InstallInputs, before: Before = {}): Promise<void> {
   const manifests = await asTenantOf(context, agentManifests(inputs));
   await applyManifests(context, manifests);
-  if (before.inputs) await prune(context, agentManifests(before.inputs), manifests);
-  const isOther = before.version !== undefined && before.version !== inputs.version;
-  if (isOther) {
-    const live = await liveObjects(context.client, manifests, context.signal);
-    await remove(context, superfluousOf(manifests, live));
-  }
+  if (before.inputs || before.version !== undefined) await prune(context, inputs, before, manifests);
   await waitUntilReady(context, inputs.namespace, {
     networking: inputs.networkingEnabled,
     proxy: hasProxy(inputs),
@@ -54,9 +49,17 @@ async function asTenantOf({ client, signal }: WaitContext, manifests: KubeObject
   );
 }
 
-async function prune(context: WaitContext, before: KubeObject[], now: KubeObject[]): Promise<void> {
+/**
+ * Removes what there was and is not to be any more. Not only by the former inputs: an update that broke off before it came to this has already left the new
+ * ones in the state.
+ */
+async function prune(context: WaitContext, inputs: InstallInputs, before: Before, now: KubeObject[]): Promise<void> {
+  const live = await liveObjects(context.client, [...now, ...possibleManifests(inputs)], context.signal);
+  const isOther = before.version !== undefined && before.version !== inputs.version;
   const kept = new Set(now.map(identityOf));
-  const unwanted = before.filter((object) => !kept.has(identityOf(object)));
+  const former = before.inputs ? agentManifests(before.inputs).filter((object) => !kept.has(identityOf(object))) : [];
+  const found = [...leftoversOf(inputs, now, live), ...(isOther ? superfluousOf(now, live) : [])];
+  const unwanted = [...new Map([...former, ...found].map((object) => [identityOf(object), object])).values()];
   const isStorage = ({ kind, metadata }: KubeObject): boolean =>
     kind === "Namespace" && metadata?.name === Names.storageNamespace;
   const staysForData = unwanted.some(isStorage) && (await holdsData(context));

@@ -17,7 +17,7 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import type { ReadResult } from "../../framework/index.js";
 import type { Installation } from "./existing.js";
-import { driftOf, liveObjects } from "./drift.js";
+import { driftOf, leftoversAsDrift, liveObjects } from "./drift.js";
 import { allocatedRanges } from "./install.js";
 import { installInputs } from "./install-inputs.js";
 import { shownAddress } from "./resolve.js";
@@ -86,7 +86,9 @@ export async function readInstallation(
 
 async function driftFrom(client: KubeClient, installed: InstallInputs, signal: AbortSignal): Promise<string[]> {
   const manifests = agentManifests(installed);
-  return driftOf(manifests, await liveObjects(client, manifests, signal));
+  // Of the kinds that are listed anyway.
+  const live = await liveObjects(client, manifests, signal);
+  return [...driftOf(manifests, live), ...leftoversAsDrift(installed, manifests, live)];
 }
 
 /** The installation that the inputs ask for now: what shows as an input of its own is no drift beside. */

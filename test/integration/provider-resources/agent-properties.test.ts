@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import type { Deployment } from "kubernetes-types/apps/v1";
 import { Labels, NetworkResource, WgGatewayServerTemplateResource } from "../../../agent/api/index.js";
@@ -10,7 +13,9 @@ import {
   DaemonSetResource,
   DeploymentResource,
   MutatingWebhookConfigurationResource,
+  NamespaceResource,
   ServiceResource,
+  StorageClassResource,
   ValidatingWebhookConfigurationResource,
   type KubeClient,
   type KubeObject,
@@ -21,6 +26,7 @@ import { agentInputs } from "../../../provider/resources/agent/schema.js";
 import { VERSION } from "../../../provider/version.js";
 import { settableProperties } from "../../unit/provider-resources/properties.js";
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
+import { seeWrites, type Write } from "../support/write-proxy.js";
 import { startInstallableServer } from "./support/installable-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 
@@ -167,6 +173,23 @@ describe("every input property of an Agent", function () {
     expect(await plugin.diff(imported!, imported!.inputs)).to.deep.equal({});
   });
 
+  it("is left out again after an import where the cluster tells it: nothing changes, and an update keeps it", async () => {
+    const imported = (await plugin.import("Agent", "one"))!;
+    const without = (...names: string[]): Properties =>
+      Object.fromEntries(Object.entries(imported.inputs).filter(([name]) => !names.includes(name)));
+    expect(await plugin.diff(imported, without("podCIDRs"))).to.deep.equal({});
+    const left = without("podCIDRs", "serviceCIDR");
+    expect(await plugin.diff(imported, left)).to.deep.equal({});
+    // A range that is no more the cluster's is not taken for it.
+    const moved = { ...imported, inputs: { ...imported.inputs, serviceCIDR: "10.4.0.0/16" } };
+    expect(await plugin.diff(moved, left)).to.deep.equal({ serviceCIDR: "delete-replace" });
+    const { podCIDRs, serviceCIDR, ...others } = inputsOf("create");
+    const updated = await plugin.update(kept, { ...others, pingTimeoutSeconds: 4 });
+    expect(updated.state).to.deep.include({ podCIDRs, serviceCIDR });
+    expect(await plugin.diff(updated, others)).to.deep.equal({ pingTimeoutSeconds: "update" });
+    kept = await plugin.update(updated, inputsOf("create"));
+  });
+
   it("is told by an import also where it has no network: what is not to be there is not missing", async () => {
     const isNetworks = ({ kind, metadata }: KubeObject): boolean =>
       kind === "DaemonSet" || (kind === "Deployment" && metadata?.name === InstallNames.controller);
@@ -288,9 +311,60 @@ describe("every input property of an Agent", function () {
     }
   });
 
+  it("takes away what it has brought, also when an update broke off before it came to that; a copy by somebody stays", async () => {
+    kept = await plugin.update(kept, inputsOf("create"));
+    const [template] = manifestsOf(inputsOf("create")).filter(
+      ({ kind }) => kind === WgGatewayServerTemplateResource.kind,
+    );
+    const copy = { name: "copy", namespace: "liqo" };
+    await apply(client, [{ ...template, metadata: { ...template?.metadata, ...copy } }], "somebody");
+    const folder = mkdtempSync(join(os.tmpdir(), "liqo-broken-off-"));
+    let isCut = true;
+    const happens = ({ what }: Write) => isCut && what.startsWith("PATCH");
+    const through = await seeWrites(server, join(folder, "kubeconfig"), { happens });
+    try {
+      const cluster = { kubeconfig: through.kubeconfig };
+      const less = { ...inputsOf("create"), apiServerProxy: false, storageEnabled: false, reservedSubnets: [] };
+      const broken = await plugin.tryUpdate(kept, { ...less, cluster });
+      expect(broken.inputs).to.include({ apiServerProxy: false, storageEnabled: false });
+      isCut = false;
+      const drift = (await plugin.refresh(broken))?.state["drift"];
+      expect(drift).to.include("Deployment liqo/liqo-proxy should not be there");
+      kept = await plugin.update(broken, less);
+    } finally {
+      await through.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+    expect(await client.get(DeploymentResource, { name: "liqo-proxy", namespace: "liqo" })).to.equal(undefined);
+    expect(await client.get(ServiceResource, { name: "liqo-proxy", namespace: "liqo" })).to.equal(undefined);
+    expect((await client.list(StorageClassResource)).items).to.deep.equal([]);
+    const storage = await client.get(NamespaceResource, { name: "liqo-storage" });
+    expect(storage && !storage.metadata?.deletionTimestamp).to.not.equal(true);
+    const networks = await client.list(NetworkResource, { namespace: "liqo" });
+    expect(networks.items.filter(({ metadata }) => metadata.name?.startsWith("reserved-"))).to.deep.equal([]);
+    expect((await plugin.refresh(kept))?.state["drift"]).to.deep.equal([]);
+    expect(await client.get(WgGatewayServerTemplateResource, copy)).to.not.equal(undefined);
+    await client.delete(WgGatewayServerTemplateResource, copy);
+  });
+
+  it("is kept where the kubeconfig leads to another cluster's agent: neither a refresh nor a deletion takes that for its end", async () => {
+    const name = kept.inputs["clusterId"] as string;
+    const lost: Kept = { ...kept, id: "lost", inputs: { ...kept.inputs, clusterId: "lost" } };
+    const workloads = async () =>
+      (await client.list(DeploymentResource)).items.map(({ metadata }) => `${metadata?.name} ${metadata?.uid}`);
+    const before = await workloads();
+    const told = new RegExp(`agent has the cluster ID ${name}, but this resource was made for lost: nothing was`);
+    expect((await failureOf(plugin.refresh(lost))).message).to.match(told);
+    const { message } = await failureOf(plugin.delete(lost));
+    expect(message).to.match(told).and.to.contain("pulumi state delete");
+    expect(await workloads()).to.deep.equal(before);
+  });
+
   it("goes with it", async () => {
     await plugin.delete({ ...kept, inputs: { ...kept.inputs, forceDelete: true } });
+    // Without any agent there, it is gone, and its deletion has nothing to do.
     expect(await plugin.refresh(kept)).to.equal(undefined);
+    await plugin.delete(kept);
     for (const type of [MutatingWebhookConfigurationResource, ValidatingWebhookConfigurationResource] as ResourceType[])
       expect((await client.list(type)).items).to.deep.equal([]);
   });

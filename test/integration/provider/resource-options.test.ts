@@ -9,6 +9,7 @@ import {
   TenantResource,
 } from "../../../agent/api/index.js";
 import {
+  ConfigMapResource,
   DeploymentResource,
   NamespaceResource,
   SecretResource,
@@ -189,6 +190,41 @@ describe("resource options", function () {
       await stack.refresh({ expectNoChanges: true });
       await stack.destroy();
       expect(await workloads()).to.deep.equal([]);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it("another clusterId or namespace of an Agent: one replacement, the old installation first", async () => {
+    const server = await startInstallableServer("moving");
+    const { client, kubeconfigPath: kubeconfig } = server;
+    const agent = (identity: object): Record<string, Declared> => {
+      const ranges = { podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
+      return { agent: { type: "Agent", properties: { cluster: { kubeconfig }, ...ranges, ...identity } } };
+    };
+    const labelSelector = { "app.kubernetes.io/name": "clusterid-configmap" };
+    const installed = async () =>
+      (await client.list(ConfigMapResource, { labelSelector })).items.map(
+        ({ metadata, data }) => `${metadata?.namespace} ${data?.["CLUSTER_ID"]}`,
+      );
+    const uids = async () => (await client.list(DeploymentResource)).items.map(({ metadata }) => metadata?.uid);
+    try {
+      const stack = await made("moving", agent({ clusterId: "before" }));
+      const changes: [object, string][] = [
+        [{ clusterId: "after" }, "liqo after"],
+        [{ clusterId: "after", namespace: "elsewhere" }, "elsewhere after"],
+      ];
+      for (const [identity, expected] of changes) {
+        const before = await uids();
+        await lab.write("moving", agent(identity));
+        const { stdout } = await stack.up({ timeoutMs: 120_000 });
+        expect(stdout).to.contain("1 replaced");
+        expect(await installed()).to.deep.equal([expected]);
+        const now = await uids();
+        expect(now.filter((uid) => before.includes(uid))).to.deep.equal([]);
+        await stack.refresh({ expectNoChanges: true });
+      }
+      await stack.destroy();
     } finally {
       await server.stop();
     }
