@@ -588,7 +588,7 @@ describe("network controllers on a real API server", function () {
     const boundAs = () => eventually(ClusterRoleBindingResource, binding, undefined, (object) => object.metadata?.uid);
     await client.create(GatewayServerResource, GatewayServerResource.build({ metadata: held, spec: { endpoint } }));
     await boundAs();
-    await eventually(WgGatewayServerResource, "turned", TENANT, ({ status }) => status?.publicKey);
+    const publicKey = await eventually(WgGatewayServerResource, "turned", TENANT, ({ status }) => status?.publicKey);
 
     await client.delete(GatewayServerResource, id);
     // So that the next one to be seen is the new gateway's.
@@ -596,17 +596,22 @@ describe("network controllers on a real API server", function () {
     const spec = { endpoint: { ...endpoint, addresses: ["192.0.2.1"] } };
     await client.create(GatewayClientResource, GatewayClientResource.build({ metadata, spec }));
     const uid = await boundAs();
+    // The keys that the other cluster knows do change hands: they would be collected with the former one.
+    await eventually(SecretResource, "gw-turned", TENANT, ({ metadata }) =>
+      metadata?.ownerReferences?.every(({ kind }) => kind === WgGatewayClientResource.kind),
+    );
     await client.mergePatch(GatewayServerResource, id, { metadata: { finalizers: null } });
     await gone(WgGatewayServerResource, "turned", TENANT);
     expect((await client.get(ClusterRoleBindingResource, { name: binding }))?.metadata?.uid).to.equal(uid);
-    // What the former one has left may not change hands here: it is made anew once it has been collected.
-    await eventually(
+    // What else the former one has left may not change hands here: it is made anew once it has been collected.
+    const status = await eventually(
       WgGatewayClientResource,
       "turned",
       TENANT,
-      ({ status }) => findCondition(status?.conditions, "Accepted")?.status === "True",
+      ({ status }) => findCondition(status?.conditions, "Accepted")?.status === "True" && status,
       COLLECTION_MS,
     );
+    expect(status.publicKey).to.equal(publicKey);
 
     await client.delete(GatewayClientResource, id);
     await gone(WgGatewayClientResource, "turned", TENANT);
