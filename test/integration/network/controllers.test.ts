@@ -331,6 +331,35 @@ describe("network controllers on a real API server", function () {
     expect(status.serverRef?.kind).to.equal("WgGatewayServer");
   });
 
+  it("mends a gateway's Service, and leaves alone what others set of it", async () => {
+    const id = { name: "gw-b", namespace: TENANT };
+    const selector = { [Labels.gatewayName]: "nobody" };
+    const before = await eventually(ServiceResource, "gw-b", TENANT, ({ spec }) => spec);
+    await client.mergePatch(ServiceResource, id, { spec: { selector, sessionAffinity: "ClientIP" } });
+    const mended = await eventually(
+      ServiceResource,
+      "gw-b",
+      TENANT,
+      (object) => JSON.stringify(object.spec?.selector) === JSON.stringify(before.selector) && object,
+    );
+    expect(mended.spec?.sessionAffinity).to.equal("ClientIP");
+    const { metadata } = await client.mergePatch(ServiceResource, id, { metadata: { annotations: { touched: "1" } } });
+    // A pass that follows all this has nothing more to write to the Service.
+    const gateway = { name: "b", namespace: TENANT };
+    await client.mergePatch(
+      WgGatewayServerResource,
+      gateway,
+      { status: { publicKey: null } },
+      { subresource: "status" },
+    );
+    await eventually(WgGatewayServerResource, "b", TENANT, ({ status }) => status?.publicKey);
+    expect((await client.get(ServiceResource, id))?.metadata?.resourceVersion).to.equal(metadata?.resourceVersion);
+    await client.mergePatch(ServiceResource, id, {
+      metadata: { annotations: { touched: null } },
+      spec: { sessionAffinity: "None" },
+    });
+  });
+
   it("keeps a gateway's keys, and what it says of itself, to the gateway alone", async () => {
     const rules = await eventually(RoleResource, "gw-b", TENANT, ({ rules }) => rules);
     const verbs = ["get", "list", "watch"];

@@ -229,7 +229,7 @@ export function workloadController<G extends Gateway, W extends Workload>(
     const wish = manifests.service();
     if (!wish) return;
     const key = `service|${keyOf(wish)}`;
-    // Services have no generation: drift is seen by comparing what matters.
+    // Services have no generation: drift is seen by comparing the fields that are wished.
     if (applied.isCurrent(key, wish, services.get(keyOf(wish)))) return;
     try {
       const result = await client.apply(ServiceResource, wish, { fieldManager: FIELD_MANAGER });
