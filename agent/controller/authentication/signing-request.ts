@@ -1,10 +1,22 @@
 import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1";
 import { Labels, Names } from "../../api/index.js";
-import { CertificateSigningRequestResource, kubeTime, objectPath, type KubeClient } from "../../runtime/index.js";
+import {
+  CertificateSigningRequestResource,
+  isInvalid,
+  kubeTime,
+  messageOf,
+  objectPath,
+  type KubeClient,
+} from "../../runtime/index.js";
 import { decodeBase64 } from "./lookups.js";
 
 const SIGNER = "kubernetes.io/kube-apiserver-client";
 const DEADLINE_MS = 30_000;
+
+/** The request itself was judged and turned down: the same one will not be signed later either. */
+export class SigningRefused extends Error {
+  override readonly name = "SigningRefused";
+}
 
 /**
  * Has the cluster sign a request for a client certificate: makes a CertificateSigningRequest, approves it, waits for the signer (at most 30
@@ -13,6 +25,7 @@ const DEADLINE_MS = 30_000;
  *
  * @param request the PEM request, as base64
  * @returns the certificate, PEM
+ * @throws SigningRefused when it is turned down; any other error says that it could not be signed now
  */
 export async function signCertificate(
   client: KubeClient,
@@ -20,25 +33,40 @@ export async function signCertificate(
   labels: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Buffer> {
-  const created = await client.create(
-    CertificateSigningRequestResource,
-    {
-      metadata: { generateName: Names.identityCSRPrefix, labels: { ...labels, [Labels.remoteTenantCSR]: "true" } },
-      spec: {
-        request,
-        signerName: SIGNER,
-        usages: ["digital signature", "key encipherment", "client auth"],
-        groups: ["system:authenticated"],
-      },
-    },
-    { signal },
-  );
+  const created = await create(client, request, labels, signal);
   const name = created.metadata?.name ?? "";
   try {
     const approved = await approve(client, created, signal);
     return await waitForCertificate(client, approved, signal);
   } finally {
     await client.delete(CertificateSigningRequestResource, { name }).catch(() => undefined);
+  }
+}
+
+async function create(
+  client: KubeClient,
+  request: string,
+  labels: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<CertificateSigningRequest> {
+  try {
+    return await client.create(
+      CertificateSigningRequestResource,
+      {
+        metadata: { generateName: Names.identityCSRPrefix, labels: { ...labels, [Labels.remoteTenantCSR]: "true" } },
+        spec: {
+          request,
+          signerName: SIGNER,
+          usages: ["digital signature", "key encipherment", "client auth"],
+          groups: ["system:authenticated"],
+        },
+      },
+      { signal },
+    );
+  } catch (error) {
+    // The API server reads the request, and checks what it is signed with.
+    if (isInvalid(error)) throw new SigningRefused(messageOf(error), { cause: error });
+    throw error;
   }
 }
 
@@ -88,11 +116,11 @@ async function waitForCertificate(
   );
 }
 
-/** The certificate if it is there; throws if there will never be one. */
+/** The certificate if it is there. @throws SigningRefused if there will never be one */
 function outcome(request: CertificateSigningRequest): Buffer | undefined {
   const refused = request.status?.conditions?.find(({ type }) => type === "Denied" || type === "Failed");
   if (refused) {
-    throw new Error(
+    throw new SigningRefused(
       `CertificateSigningRequest ${request.metadata?.name}: ${refused.type}: ${refused.message ?? refused.reason ?? "no reason given"}`,
     );
   }

@@ -3,6 +3,7 @@ import {
   ResourceSliceResource,
   remoteCertificateSecretName,
   type ResourceSlice,
+  type ResourceSliceCondition,
   type ResourceSliceStatus,
   type Tenant,
 } from "../../api/index.js";
@@ -32,6 +33,7 @@ import {
   tenantNamespaceOf,
 } from "./lookups.js";
 import { architectureChanges } from "./own-architecture.js";
+import { SigningRefused } from "./signing-request.js";
 import { tellSliceAnswer } from "./slice-events.js";
 import { answerResources, withSliceCondition } from "./slice-grant.js";
 
@@ -48,6 +50,7 @@ interface AuthenticationOutcome {
 /**
  * Provider. Watches the copies of consumers' ResourceSlices, Tenants, tenant namespaces, StorageClasses and Nodes; owns
  * `liqo-remote-certificate-<slice>`; writes the copies' status: certificate and granted resources (control plane specification, §6).
+ * Denies only what was judged; what cannot be done at the moment is told in an event and tried again.
  */
 export function sliceCopyController(area: AuthenticationArea, authParams: AuthParamsSource): Controller {
   const { client, logger, config } = area.context;
@@ -96,8 +99,13 @@ export function sliceCopyController(area: AuthenticationArea, authParams: AuthPa
       const message = "ResourceSlice authentication accepted";
       return { status: withSliceCondition(status, { type: "Authentication", accepted: true, message }), lookAgainMs };
     } catch (error) {
+      // What this process's own end cut short says nothing about the slice.
+      if (signal.aborted) throw error;
       const message = `no certificate could be issued: ${messageOf(error)}`;
-      return { status: denied(slice, message), failure: new Error(message, { cause: error }) };
+      const failure = new Error(message, { cause: error });
+      if (error instanceof SigningRefused) return { status: denied(slice, message), failure };
+      events.warning(ResourceSliceResource, slice, "CertificateNotIssued", message);
+      return { status: undecided(slice), failure };
     }
   }
 
@@ -122,6 +130,16 @@ export function sliceCopyController(area: AuthenticationArea, authParams: AuthPa
     const status = { ...slice.status };
     delete status.authParams;
     return withSliceCondition(status, { type: "Authentication", accepted: false, message });
+  }
+
+  /**
+   * What could not be done now is no verdict: consumers give up their identity when they are denied. What was accepted stays, by the certificate
+   * that is in use; a former request's denial goes, as this one has not been turned down.
+   */
+  function undecided({ status }: ResourceSlice): ResourceSliceStatus {
+    const isDenial = (condition: ResourceSliceCondition): boolean =>
+      condition.type === "Authentication" && condition.status === "Denied";
+    return { ...status, conditions: status?.conditions?.filter((condition) => !isDenial(condition)) };
   }
 
   function orderFor(slice: ResourceSlice, tenant: Tenant): Parameters<typeof ensureCertificate>[1] {

@@ -97,6 +97,13 @@ export const NETWORK_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: [...READ, "create", "patch"],
   },
   {
+    why: "Keys pass to the gateway that comes after another of the same name: who changes an object's owners must be allowed to delete it.",
+    onlyWhen: "where the cluster enforces it (admission plugin OwnerReferencesPermissionEnforcement)",
+    apiGroups: [""],
+    resources: ["secrets"],
+    verbs: ["delete"],
+  },
+  {
     why: "Each gateway's exposure, and Services of borrowed addresses.",
     apiGroups: [""],
     resources: ["services"],

@@ -39,11 +39,11 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** @param options webhooks: judge what is written, as an installation does; signer: false leaves certificates to the test */
+/** @param options webhooks: judge what is written, as an installation does; signer: false leaves certificates to the test; url: where the controllers find the API server */
 export async function startControlPlane(
   id: string,
   overrides: Partial<ControllerConfig> = {},
-  options: { webhooks?: boolean; signer?: boolean } = {},
+  options: { webhooks?: boolean; signer?: boolean; url?: (server: ApiServer) => Promise<string> } = {},
 ): Promise<ControlPlane> {
   const server = await startApiServer({
     name: id,
@@ -55,7 +55,8 @@ export async function startControlPlane(
   });
   const { client } = server;
   await prepare(client);
-  const kubeconfig = await server.kubeconfigFor(CONTROLLER);
+  const direct = await server.kubeconfigFor(CONTROLLER);
+  const kubeconfig = options.url ? direct.replaceAll(server.url, await options.url(server)) : direct;
   const start = () => startControllers(kubeconfig, { ...configuration(id, server), ...overrides }, options.webhooks);
   let running = await start();
   if (running.webhookPort !== undefined) await installWebhooks(client, running.webhookPort);

@@ -331,6 +331,35 @@ describe("network controllers on a real API server", function () {
     expect(status.serverRef?.kind).to.equal("WgGatewayServer");
   });
 
+  it("mends a gateway's Service, and leaves alone what others set of it", async () => {
+    const id = { name: "gw-b", namespace: TENANT };
+    const selector = { [Labels.gatewayName]: "nobody" };
+    const before = await eventually(ServiceResource, "gw-b", TENANT, ({ spec }) => spec);
+    await client.mergePatch(ServiceResource, id, { spec: { selector, sessionAffinity: "ClientIP" } });
+    const mended = await eventually(
+      ServiceResource,
+      "gw-b",
+      TENANT,
+      (object) => JSON.stringify(object.spec?.selector) === JSON.stringify(before.selector) && object,
+    );
+    expect(mended.spec?.sessionAffinity).to.equal("ClientIP");
+    const { metadata } = await client.mergePatch(ServiceResource, id, { metadata: { annotations: { touched: "1" } } });
+    // A pass that follows all this has nothing more to write to the Service.
+    const gateway = { name: "b", namespace: TENANT };
+    await client.mergePatch(
+      WgGatewayServerResource,
+      gateway,
+      { status: { publicKey: null } },
+      { subresource: "status" },
+    );
+    await eventually(WgGatewayServerResource, "b", TENANT, ({ status }) => status?.publicKey);
+    expect((await client.get(ServiceResource, id))?.metadata?.resourceVersion).to.equal(metadata?.resourceVersion);
+    await client.mergePatch(ServiceResource, id, {
+      metadata: { annotations: { touched: null } },
+      spec: { sessionAffinity: "None" },
+    });
+  });
+
   it("keeps a gateway's keys, and what it says of itself, to the gateway alone", async () => {
     const rules = await eventually(RoleResource, "gw-b", TENANT, ({ rules }) => rules);
     const verbs = ["get", "list", "watch"];
@@ -588,7 +617,7 @@ describe("network controllers on a real API server", function () {
     const boundAs = () => eventually(ClusterRoleBindingResource, binding, undefined, (object) => object.metadata?.uid);
     await client.create(GatewayServerResource, GatewayServerResource.build({ metadata: held, spec: { endpoint } }));
     await boundAs();
-    await eventually(WgGatewayServerResource, "turned", TENANT, ({ status }) => status?.publicKey);
+    const publicKey = await eventually(WgGatewayServerResource, "turned", TENANT, ({ status }) => status?.publicKey);
 
     await client.delete(GatewayServerResource, id);
     // So that the next one to be seen is the new gateway's.
@@ -596,17 +625,22 @@ describe("network controllers on a real API server", function () {
     const spec = { endpoint: { ...endpoint, addresses: ["192.0.2.1"] } };
     await client.create(GatewayClientResource, GatewayClientResource.build({ metadata, spec }));
     const uid = await boundAs();
+    // The keys that the other cluster knows do change hands: they would be collected with the former one.
+    await eventually(SecretResource, "gw-turned", TENANT, ({ metadata }) =>
+      metadata?.ownerReferences?.every(({ kind }) => kind === WgGatewayClientResource.kind),
+    );
     await client.mergePatch(GatewayServerResource, id, { metadata: { finalizers: null } });
     await gone(WgGatewayServerResource, "turned", TENANT);
     expect((await client.get(ClusterRoleBindingResource, { name: binding }))?.metadata?.uid).to.equal(uid);
-    // What the former one has left may not change hands here: it is made anew once it has been collected.
-    await eventually(
+    // What else the former one has left may not change hands here: it is made anew once it has been collected.
+    const status = await eventually(
       WgGatewayClientResource,
       "turned",
       TENANT,
-      ({ status }) => findCondition(status?.conditions, "Accepted")?.status === "True",
+      ({ status }) => findCondition(status?.conditions, "Accepted")?.status === "True" && status,
       COLLECTION_MS,
     );
+    expect(status.publicKey).to.equal(publicKey);
 
     await client.delete(GatewayClientResource, id);
     await gone(WgGatewayClientResource, "turned", TENANT);

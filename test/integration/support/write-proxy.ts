@@ -29,10 +29,14 @@ const WRITES = ["POST", "PUT", "PATCH", "DELETE"];
 /** What is written for its own sake: who leads, what people may want to know, and questions. */
 const ASIDE = /\/(leases|events|subjectaccessreviews|tokenreviews)(\/|\?|$)/;
 
-/** @param cuts whether to cut the write off at this point: the connection breaks, and no answer is given */
+/**
+ * @param cuts whether to cut the write off at this point: the connection breaks, and no answer is given
+ * @param fails the status code to answer a request of any kind with, instead of passing it on
+ */
 export async function startWriteProxy(
   server: ApiServer,
   cuts: (write: Write, phase: WritePhase) => boolean,
+  fails: (method: string, url: string) => number | undefined = () => undefined,
 ): Promise<WriteProxy> {
   const serving = await server.authority.issue("CN=proxy", { ip: ["127.0.0.1"] });
   const { tls } = await KubeClient.fromText(server.kubeconfig).transport.credentials();
@@ -49,6 +53,8 @@ export async function startWriteProxy(
     void (async () => {
       const { CN, O } = (request.socket as TLSSocket).getPeerCertificate().subject as { CN: string; O?: string };
       const body = await read(request);
+      const failure = fails(request.method ?? "", request.url ?? "");
+      if (failure) return void response.writeHead(failure).end("a fault of the test");
       const write = writeOf(request, CN, body);
       if (write && cuts(write, "asked")) return cut();
       const headers = { ...request.headers, "impersonate-user": CN, ...(O ? { "impersonate-group": O } : {}) };

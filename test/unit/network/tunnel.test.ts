@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { expect } from "chai";
 import { until } from "../../clusters/support/wait.js";
 import { freePorts } from "../../integration/support/programs.js";
-import type { Node, Pod, Service } from "kubernetes-types/core/v1";
+import type { Node, Pod, Secret, Service } from "kubernetes-types/core/v1";
 import { ConnectionCheck, type ConnectionResult } from "../../../agent/gateway/connection-check.js";
 import { EndpointChooser } from "../../../agent/gateway/endpoint-chooser.js";
 import { endpointMessage, parseEndpointMessage } from "../../../agent/gateway/endpoint-message.js";
@@ -283,6 +283,13 @@ describe("a gateway's keys", () => {
     expect(keySecretName(gateway, [labelled("a")])).to.equal("a");
     expect(keySecretName(gateway, [])).to.equal("gw-x");
     expect(() => keySecretName(gateway, [labelled("a"), labelled("b")])).to.throw("a, b");
+  });
+
+  it("are not those that another gateway leaves, but may be those that one of the same name has left", () => {
+    const isLeft = ({ metadata }: Secret) => metadata?.name?.startsWith("gw-") ?? false;
+    expect(keySecretName(gateway, [labelled("gw-y")], isLeft)).to.equal("gw-x");
+    expect(keySecretName(gateway, [labelled("gw-y"), labelled("a")], isLeft)).to.equal("a");
+    expect(keySecretName({ ...gateway, name: "y" }, [labelled("gw-y")], isLeft)).to.equal("gw-y");
   });
 
   it("are 32 bytes each, clamped", () => {

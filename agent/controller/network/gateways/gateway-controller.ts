@@ -22,6 +22,7 @@ import { FIELD_MANAGER } from "../constants.js";
 import { AppliedMemory } from "./applied.js";
 import { KEY_SECRET_SELECTOR, keySecretName } from "./key-secret.js";
 import { CLIENT, SERVER, TEMPLATES, remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
+import { LeftKeys } from "./left-keys.js";
 import { OwnKinds, gatewayKeys, type OwnTemplate, type OwnWorkload } from "./own-kinds.js";
 import { ACCEPTED, Refusal, acceptedCondition, isRefused } from "./refusal.js";
 import { renderObject } from "./render-object.js";
@@ -46,6 +47,7 @@ export function gatewayController<G extends Gateway, W extends Workload>(
   const workloads = informers.for(kinds.workload);
   const applied = new AppliedMemory();
   const recorder = context.recorder("gateway-controller");
+  const leftKeys = new LeftKeys(informers);
   const controller = new Controller({
     name: `gateway-${kinds.gateway.kind}`,
     logger,
@@ -53,7 +55,7 @@ export function gatewayController<G extends Gateway, W extends Workload>(
       const gateway = gateways.get(key);
       if (!gateway || isDeleting(gateway)) return applied.forget(key);
       try {
-        const wish = renderWorkload(context, kinds, ownKinds, gateway);
+        const wish = renderWorkload(context, kinds, { ownKinds, leftKeys }, gateway);
         const made = await informerOf(wish);
         if (!applied.isCurrent(key, wish, made.get(keyOf(wish)))) {
           const result = await applyWorkload(context, kinds, made.type, wish);
@@ -115,7 +117,7 @@ export function gatewayController<G extends Gateway, W extends Workload>(
 function renderWorkload<G extends Gateway, W extends Workload>(
   context: ControllerContext,
   kinds: GatewayKinds<G, W>,
-  ownKinds: OwnKinds,
+  { ownKinds, leftKeys }: { ownKinds: OwnKinds; leftKeys: LeftKeys },
   gateway: G,
 ): Workload {
   const { name = "", namespace = "", uid = "" } = gateway.metadata;
@@ -124,7 +126,7 @@ function renderWorkload<G extends Gateway, W extends Workload>(
   refuseSecond(context, gateway);
   const template = findTemplate(context, kinds, ownKinds, gateway);
   const secrets = context.informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR }).inNamespace(namespace);
-  const secretName = secretNameOf(gateway, remoteClusterID, secrets);
+  const secretName = secretNameOf(gateway, remoteClusterID, secrets, leftKeys);
   const data = {
     Spec: specWithDefaults(gateway, secretName),
     Name: name,
@@ -239,10 +241,11 @@ function findTemplate<G extends Gateway, W extends Workload>(
   throw new Refusal("TemplateNotFound", `${kinds.templateRefPath}.name`, problem);
 }
 
-function secretNameOf(gateway: Gateway, remoteClusterID: string, secrets: Secret[]): string {
+function secretNameOf(gateway: Gateway, remoteClusterID: string, secrets: Secret[], leftKeys: LeftKeys): string {
   const { name = "" } = gateway.metadata;
   try {
-    return keySecretName({ name, secretRef: gateway.spec.secretRef?.name, remoteClusterID }, secrets);
+    const wish = { name, secretRef: gateway.spec.secretRef?.name, remoteClusterID };
+    return keySecretName(wish, secrets, (secret) => leftKeys.has(secret));
   } catch (error) {
     throw new Refusal("KeysUnusable", "spec.secretRef", messageOf(error));
   }
@@ -285,7 +288,8 @@ async function copyStatus<G extends Gateway, W extends Workload>(
   type: ResourceType<OwnWorkload>,
   workload: OwnWorkload | undefined,
 ): Promise<void> {
-  if (!workload) return;
+  // What ends says nothing of the one that comes after it.
+  if (!workload || isDeleting(workload)) return;
   const isOurs = type.kind === kinds.workload.kind;
   const { name, namespace, uid } = workload.metadata ?? {};
   const { endpoint, internalEndpoint, secretRef, publicKey } = workload.status ?? {};

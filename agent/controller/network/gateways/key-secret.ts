@@ -8,23 +8,28 @@ export const KEY_SECRET_SELECTOR = `${Labels.gatewayResource}=true`;
 
 /**
  * The name of a gateway's key Secret: the one that its spec names, else the only one with the labels of its remote cluster, else
- * the one that will be made.
+ * the one that will be made. The keys that another gateway leaves go with that one.
  *
+ * @param isLeft whether a Secret's owner is gone or about to go
  * @throws Error when several have the labels
  */
 export function keySecretName(
   gateway: { name: string; secretRef?: string; remoteClusterID: string },
   labelled: readonly Secret[],
+  isLeft: (secret: Secret) => boolean = () => false,
 ): string {
   if (gateway.secretRef) return gateway.secretRef;
+  const generated = gatewayResourceName(gateway.name);
   const matching = labelled.filter(
-    ({ metadata }) => metadata?.labels?.[Labels.remoteClusterID] === gateway.remoteClusterID,
+    (secret) =>
+      secret.metadata?.labels?.[Labels.remoteClusterID] === gateway.remoteClusterID &&
+      (secret.metadata.name === generated || !isLeft(secret)),
   );
   if (matching.length > 1) {
     const names = matching.map(({ metadata }) => metadata?.name).join(", ");
     throw new Error(`several key Secrets for cluster ${gateway.remoteClusterID}: ${names}; name one in spec.secretRef`);
   }
-  return matching[0]?.metadata?.name ?? gatewayResourceName(gateway.name);
+  return matching[0]?.metadata?.name ?? generated;
 }
 
 /** Why a Secret cannot serve as a gateway's keys; undefined when it can. */

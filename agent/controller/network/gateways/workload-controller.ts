@@ -37,6 +37,7 @@ import { AppliedMemory } from "./applied.js";
 import { gatewayEndpoint, internalEndpointOf } from "./endpoint.js";
 import { KEY_SECRET_SELECTOR, keySecretLabels, keySecretProblem } from "./key-secret.js";
 import { WORKLOADS, remoteClusterOf, type Gateway, type GatewayKinds, type Workload } from "./kinds.js";
+import { LeftKeys, isKeyOwner } from "./left-keys.js";
 import { Refusal, acceptedCondition, isRefused } from "./refusal.js";
 import { WorkloadManifests } from "./workload-manifests.js";
 
@@ -68,6 +69,7 @@ export function workloadController<G extends Gateway, W extends Workload>(
   const nodes = physicalNodes(context);
   const recorder = context.recorder("gateway-controller");
   const applied = new AppliedMemory();
+  const leftKeys = new LeftKeys(informers);
 
   const controller: Controller = new Controller({
     name: `gateway-${kinds.workload.kind}`,
@@ -110,6 +112,10 @@ export function workloadController<G extends Gateway, W extends Workload>(
   controller.watch(services, ofGateway);
   controller.watch(pods, ofGateway);
   controller.watch(secrets, ({ metadata }) => workloads.inNamespace(metadata?.namespace ?? "").map(keyOf));
+  // One of the same name that ends leaves its keys.
+  for (const others of othersOfName) {
+    controller.watch(others, (other, event) => (event.type === "deleted" || isDeleting(other) ? [keyOf(other)] : []));
+  }
   controller.watch(nodes, function* (_node, event) {
     if (event.type === "updated" && sameJson(readiness(event.old), readiness(event.object))) return;
     for (const workload of workloads.list()) yield keyOf(workload);
@@ -150,15 +156,43 @@ export function workloadController<G extends Gateway, W extends Workload>(
     const name = secretNameOf(workload);
     const present = secrets.find(namespace, name) ?? (await client.get(SecretResource, { name, namespace }));
     if (!present && name === gatewayResourceName(gatewayName)) {
-      return client.create(SecretResource, manifests.keySecret(), { fieldManager: FIELD_MANAGER });
+      return makeKeys(manifests);
     }
     const problem = present ? keySecretProblem(present, remoteClusterID) : "there is no such Secret";
     if (problem || !present) {
       throw new Refusal("KeysUnusable", "spec.secretRef.name", `key Secret ${namespace}/${name}: ${problem}`);
     }
+    if (name === gatewayResourceName(gatewayName) && leftKeys.has(present) && !leftKeys.isEnding(workload)) {
+      return takeKeysOver(present, manifests);
+    }
     const labels = keySecretLabels(remoteClusterID);
     if (Object.entries(labels).every(([label, value]) => present.metadata?.labels?.[label] === value)) return present;
     return client.mergePatch(SecretResource, { name, namespace }, { metadata: { labels } });
+  }
+
+  function makeKeys(manifests: WorkloadManifests<G, W>): Promise<Secret> {
+    return client.create(SecretResource, manifests.keySecret(), { fieldManager: FIELD_MANAGER });
+  }
+
+  /**
+   * From a former gateway of this name. The other cluster knows these keys, and the garbage collector would remove them with their owner after this
+   * gateway had told that it uses them.
+   */
+  async function takeKeysOver({ metadata = {} }: Secret, manifests: WorkloadManifests<G, W>): Promise<Secret> {
+    const { name = "", namespace, resourceVersion, ownerReferences = [] } = metadata;
+    const { labels, ownerReferences: own = [] } = manifests.keySecretMetadata();
+    const owners = [...ownerReferences.filter((owner) => !isKeyOwner(owner)), ...own];
+    const patch = { metadata: { resourceVersion, labels, ownerReferences: owners } };
+    try {
+      const taken = await client.mergePatch(SecretResource, { name, namespace }, patch, {
+        fieldManager: FIELD_MANAGER,
+      });
+      secrets.observe(taken);
+      return taken;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return makeKeys(manifests);
+    }
   }
 
   /** Service and Deployment change together or not at all: one without the other would cut what runs. */
@@ -195,7 +229,7 @@ export function workloadController<G extends Gateway, W extends Workload>(
     const wish = manifests.service();
     if (!wish) return;
     const key = `service|${keyOf(wish)}`;
-    // Services have no generation: drift is seen by comparing what matters.
+    // Services have no generation: drift is seen by comparing the fields that are wished.
     if (applied.isCurrent(key, wish, services.get(keyOf(wish)))) return;
     try {
       const result = await client.apply(ServiceResource, wish, { fieldManager: FIELD_MANAGER });

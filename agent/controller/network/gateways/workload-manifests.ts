@@ -98,12 +98,13 @@ export class WorkloadManifests<G extends Gateway, W extends Workload> {
 
   /** A new key pair, under the name of generated ones. */
   keySecret(): Secret {
+    return { metadata: this.keySecretMetadata(), type: "Opaque", data: newKeyPair() };
+  }
+
+  /** Of generated keys: whose they are. */
+  keySecretMetadata(): ObjectMeta {
     const labels = { ...this.labels(), ...keySecretLabels(remoteClusterOf(this.workload) ?? "") };
-    return {
-      metadata: { ...this.owned, name: gatewayResourceName(this.name), labels },
-      type: "Opaque",
-      data: newKeyPair(),
-    };
+    return { ...this.owned, name: gatewayResourceName(this.name), labels };
   }
 
   deployment(): Deployment {
