@@ -2,11 +2,14 @@ import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-j
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import proto from "@pulumi/pulumi/proto/provider_pb.js";
+import type { ClusterArgs } from "../framework/cluster-args.js";
 import { compareProperties } from "../framework/compare.js";
 import type { FailureList } from "../framework/failures.js";
+import { clusterFieldsOf } from "../framework/field-info.js";
 import { formatPath } from "../framework/property-path.js";
 import { providerConfig, type ProviderConfig } from "../framework/provider-config.js";
 import type { AnyResource, Timeouts } from "../framework/resource.js";
+import { hasUnknown } from "../framework/unknown.js";
 import { secretPathsOf } from "../framework/validate.js";
 import { ClusterClients } from "../kube/clients.js";
 import { Call, Calls } from "./calls.js";
@@ -22,17 +25,18 @@ import {
   secretsOf,
   stateOf,
   updateResource,
+  type State,
 } from "./crud.js";
 import { diffResource, type DetailedChange } from "./diff.js";
 import type { EngineLog } from "./engine.js";
-import { CallError, toCallError } from "./errors.js";
+import { CallError, PartialFailure, toCallError } from "./errors.js";
 import { invokeFunction } from "./invoke.js";
 import { failParentOf } from "./pending-constructs.js";
-import { KEPT_AS_REPLACEMENT, Replacements } from "./replacements.js";
+import { KEPT_AS_REPLACEMENT, keptForAnother, Replacements, type Route } from "./replacements.js";
 import { findComponent, findFunction, findResource, parseUrn, type LoadRegistry } from "./registry.js";
 import { settleDelete, settleRead, settleUpdate } from "./unreachable.js";
 import { upgradeState } from "./upgrade.js";
-import { decode, encode, SecretPaths, type Decoded } from "./values.js";
+import { decode, encode, SecretPaths, type Decoded, type Properties } from "./values.js";
 
 const DEFAULT_SECONDS: Required<Timeouts> = { create: 600, update: 600, delete: 600, read: 120 };
 const CHECK_SECONDS = 60;
@@ -204,8 +208,10 @@ export class ProviderService {
     const state = decode(request.getOlds());
     const news = decode(request.getNews());
     const oldInputs = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
-    return this.resourceCall(request.getUrn(), CHECK_SECONDS, [state, news, oldInputs], (definition) => {
+    return this.resourceCall(request.getUrn(), CHECK_SECONDS, [state, news, oldInputs], async (definition, call) => {
       const old = upgradeState(definition, state, oldInputs);
+      const subject = { urn: request.getUrn(), type: definition.token, id: request.getId() };
+      this.replacements.kept(subject, await routeOf(definition, call, news.value));
       const difference = diffResource(definition, {
         id: request.getId(),
         oldInputs: old.inputs?.value ?? inputsOf(definition, old.state.value),
@@ -213,7 +219,7 @@ export class ProviderService {
         outputs: outputsOf(definition, old.state.value),
         ignoreChanges: request.getIgnorechangesList(),
       });
-      return Promise.resolve(diffResponse(difference.changes, difference.deleteBeforeReplace));
+      return diffResponse(difference.changes, difference.deleteBeforeReplace);
     });
   }
 
@@ -223,13 +229,26 @@ export class ProviderService {
     return this.resourceCall(request.getUrn(), seconds, [inputs], async (definition, call) => {
       const state = request.getPreview()
         ? await previewState(definition, call, inputs, undefined)
-        : await createResource(definition, call, inputs);
-      if (!request.getPreview()) this.replacements.made(request.getUrn(), state.id);
+        : await this.createNoted(definition, call, inputs);
       const response = new proto.CreateResponse();
       response.setId(state.id);
       response.setProperties(encode(state.properties, state.secrets));
       return response;
     });
+  }
+
+  private async createNoted(definition: AnyResource, call: Call, inputs: Decoded): Promise<State> {
+    const subject = (id: string) => ({ urn: call.urn, type: definition.token, id });
+    try {
+      const state = await createResource(definition, call, inputs);
+      this.replacements.made(subject(state.id), await routeOf(definition, call, inputs.value));
+      return state;
+    } catch (error) {
+      // With --continue-on-error deletions follow all the same.
+      if (error instanceof PartialFailure)
+        this.replacements.kept(subject(error.id), await routeOf(definition, call, inputs.value));
+      throw error;
+    }
   }
 
   private update(request: proto.UpdateRequest): Promise<proto.UpdateResponse> {
@@ -286,12 +305,14 @@ export class ProviderService {
     const inputs = request.hasOldInputs() ? decode(request.getOldInputs()) : undefined;
     const seconds = (definition: AnyResource) => request.getTimeout() || secondsFor(definition, "delete");
     return this.resourceCall(request.getUrn(), seconds, [state, inputs], async (definition, call) => {
-      if (this.replacements.takeReplaced(request.getUrn(), request.getId())) {
-        call.log("warning", KEPT_AS_REPLACEMENT);
-        return new empty.Empty();
-      }
       const stored = upgradeState(definition, state, inputs);
       const given = stored.inputs?.value ?? inputsOf(definition, stored.state.value);
+      const subject = { urn: request.getUrn(), type: definition.token, id: request.getId() };
+      const holder = await this.replacements.takeHolder(subject, () => routeOf(definition, call, given));
+      if (holder !== undefined) {
+        call.log("warning", holder === subject.urn ? KEPT_AS_REPLACEMENT : keptForAnother(parseUrn(holder).name));
+        return new empty.Empty();
+      }
       await deleteResource(definition, call, request.getId(), given, stored.state.value).catch((error: unknown) =>
         settleDelete(definition, call, given, error, this.probe),
       );
@@ -373,6 +394,14 @@ export class ProviderService {
 function previousInputs(request: proto.CheckRequest): Decoded | undefined {
   const olds = request.hasOlds() ? decode(request.getOlds()) : undefined;
   return olds && Object.keys(olds.value).length > 0 ? olds : undefined;
+}
+
+/** The ways to a resource's clusters, which nobody is asked for; undefined where a kubeconfig is unknown as yet or cannot be read. */
+async function routeOf(definition: AnyResource, call: Call, inputs: Properties): Promise<Route> {
+  const clusters = clusterFieldsOf(definition.inputs).map((name) => inputs[name] as ClusterArgs | undefined);
+  if (hasUnknown(clusters)) return undefined;
+  const found = await Promise.all(clusters.map((cluster) => call.client(cluster))).catch(() => undefined);
+  return found && JSON.stringify(found.map(({ transport }) => transport.route));
 }
 
 function secondsFor(definition: AnyResource, operation: keyof Timeouts): number {

@@ -103,6 +103,7 @@ export const agent = defineResource({
     const present = await findInstallation(client, context.signal);
     const conflict = present && conflictOf(client, present, inputs);
     if (conflict) throw new Error(conflict);
+    await requireRights(context, rightsFor(client, inputs, outputs));
     const resolved = await resolveRanges(client, inputs, outputs, context.signal);
     const before = {
       podCIDRs: outputs.podCIDRs ?? resolved.podCIDRs,
@@ -136,7 +137,7 @@ export const agent = defineResource({
   },
 });
 
-/** Tells in a preview which rights are missing, where the cluster can be asked. An installation of another version may have other objects. */
+/** Tells in a preview which rights are missing, where the cluster can be asked. */
 async function foreseeInstallation(
   context: CallContext,
   inputs: UnknowableProperties<AgentInputs>,
@@ -144,8 +145,17 @@ async function foreseeInstallation(
 ): Promise<void> {
   const all = known<AgentInputs>(inputs);
   if (!all) return;
-  const rights = installRights(await context.client(all.cluster), all);
-  await foreseeRights(context, present && !isOtherVersion(present) ? rightsToChange(rights, present.drift) : rights);
+  await foreseeRights(context, rightsFor(await context.client(all.cluster), all, present));
+}
+
+/** An installation of another version may have other objects. */
+function rightsFor(
+  client: KubeClient,
+  inputs: AgentInputs,
+  present: Partial<AgentOutputs> | undefined,
+): ReturnType<typeof installRights> {
+  const rights = installRights(client, inputs);
+  return present && !isOtherVersion(present) ? rightsToChange(rights, present.drift) : rights;
 }
 
 /** Ranges of one cluster must be apart from each other. */

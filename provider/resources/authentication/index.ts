@@ -11,6 +11,7 @@ import {
   readPairImport,
   requireRights,
   rightsToChange,
+  type NeededIn,
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
@@ -59,9 +60,7 @@ export const authentication = defineResource({
     if (old && onlyForceChanged(inputs, old.oldInputs)) return { drift: [] };
     const pair = await previewPair(context, inputs);
     const rights = pair ? authenticationRights(pair, inputs, context.signal) : [];
-    // A user who was not bound before is bound by a new object.
-    const isBoundNow = old !== undefined && inputs.userName !== undefined && old.oldInputs.userName === undefined;
-    await foreseeRights(context, old && !isBoundNow ? rightsToChange(rights, old.outputs.drift) : rights);
+    await foreseeRights(context, old ? changeRights(rights, inputs, old) : rights);
     return { drift: [], ...(pair && !old ? clusterIds(pair) : {}) };
   },
   async create(context, inputs) {
@@ -79,13 +78,26 @@ export const authentication = defineResource({
   },
   async update(context, { id, inputs, oldInputs, outputs }) {
     if (onlyForceChanged(inputs, oldInputs)) return outputs as AuthenticationOutputs;
-    return establish(context, await openPair(context, inputs, id), inputs);
+    const pair = await openPair(context, inputs, id);
+    const rights = authenticationRights(pair, inputs, context.signal);
+    await requireRights(context, changeRights(rights, inputs, { oldInputs, outputs }));
+    return establish(context, pair, inputs);
   },
   async delete(context, { id, inputs }) {
     const isOwn = inputs.authzPolicy === NO_HANDSHAKE.authzPolicy;
     await revoke(context, await openDeparting(context, inputs, id), isOwn);
   },
 });
+
+/** What of these rights a change needs. A user who was not bound before is bound by a new object. */
+function changeRights(
+  rights: NeededIn[],
+  inputs: UnknowableProperties<AuthenticationInputs>,
+  { oldInputs, outputs }: { oldInputs: AuthenticationInputs; outputs: Partial<AuthenticationOutputs> },
+): NeededIn[] {
+  const isBoundNow = inputs.userName !== undefined && oldInputs.userName === undefined;
+  return isBoundNow ? rights : rightsToChange(rights, outputs.drift);
+}
 
 /** The one that is meant where none is given. */
 function policyOf(given: AuthenticationInputs["authzPolicy"]): string {

@@ -103,8 +103,10 @@ export const namespaceOffloading = defineResource({
       },
     };
   },
-  async update(context, { id, inputs, oldInputs }) {
+  async update(context, { id, inputs, oldInputs, outputs }) {
     const consumer = await openCluster(context, inputs, splitId(id).clusterId);
+    const rights = offloadingRights(consumer, inputs.namespace, inputs.createNamespace);
+    await requireRights(context, rightsToChange(rights, outputs.drift));
     return establish(context, consumer, id, inputs, oldInputs);
   },
   async delete(context, { id, inputs }) {

@@ -32,15 +32,22 @@ import { judgeRanges } from "./ranges.js";
 /** Where agents take ranges from, unless they are told otherwise; and what is supposed of those whose settings may not be seen. */
 const USUAL_POOLS = ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"];
 
-/** What making a link needs to be allowed on each side. */
-export function linkRights(pair: Pair, serverSide: Peer["side"], signal: AbortSignal): NeededIn[] {
-  return rightsInPair(pair, signal, (side, namespace) => [
-    { type: NetworkResource, verbs: ["list"], namespace: pair[side].agentNamespace },
-    { type: ConfigurationResource, verbs: ["list", ...APPLY], namespace },
-    { type: side === serverSide ? GatewayServerResource : GatewayClientResource, verbs: ["list", ...APPLY], namespace },
-    { type: PublicKeyResource, verbs: ["list", ...APPLY], namespace },
-    { type: ConnectionResource, verbs: ["list"], namespace },
-  ]);
+/** What making a link needs to be allowed on each side. Who serves is not asked for administrators. */
+export function linkRights(
+  pair: Pair,
+  serverSide: Peer["side"] | (() => Promise<Peer["side"]>),
+  signal: AbortSignal,
+): NeededIn[] {
+  return rightsInPair(pair, signal, async (side, namespace) => {
+    const server = typeof serverSide === "string" ? serverSide : await serverSide();
+    return [
+      { type: NetworkResource, verbs: ["list"], namespace: pair[side].agentNamespace },
+      { type: ConfigurationResource, verbs: ["list", ...APPLY], namespace },
+      { type: side === server ? GatewayServerResource : GatewayClientResource, verbs: ["list", ...APPLY], namespace },
+      { type: PublicKeyResource, verbs: ["list", ...APPLY], namespace },
+      { type: ConnectionResource, verbs: ["list"], namespace },
+    ];
+  });
 }
 
 /** Tells in a preview how the link will be: who serves, what is remapped and why, and which rights are missing. Changes nothing. */
@@ -64,15 +71,19 @@ export async function foreseeLink(context: CallContext, pair: Pair, options: Lin
   await foreseeRights(context, linkRights(pair, server.end.side, context.signal));
 }
 
-/** Tells in a preview which rights a change of a link lacks. */
-export async function foreseeLinkChange(
+/** What a change of a link needs to be allowed. */
+export function linkChangeRights(
   context: CallContext,
   pair: Pair,
   options: LinkOptions,
   drift: readonly string[] | undefined,
-): Promise<void> {
-  const { server } = await orientationOf(context, pair, options);
-  await foreseeRights(context, rightsToChange(linkRights(pair, server.end.side, context.signal), drift));
+): NeededIn[] {
+  let orientation: ReturnType<typeof orientationOf> | undefined;
+  const serverSide = async (): Promise<Peer["side"]> => {
+    orientation ??= orientationOf(context, pair, options);
+    return (await orientation).server.end.side;
+  };
+  return rightsToChange(linkRights(pair, serverSide, context.signal), drift);
 }
 
 /** What there is of the link, and which cluster serves. */

@@ -7,6 +7,7 @@ import {
 } from "../../framework/index.js";
 import {
   checkDifferentClusters,
+  foreseeRights,
   openDeparting,
   openFound,
   openImported,
@@ -21,7 +22,7 @@ import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js
 import { checkGateways } from "./check.js";
 import { connect } from "./connect.js";
 import { disconnect } from "./disconnect.js";
-import { foreseeLink, foreseeLinkChange, linkRights } from "./foresee.js";
+import { foreseeLink, linkChangeRights, linkRights } from "./foresee.js";
 import { inspectLink } from "./inspect.js";
 import { linkOptions, type LinkSettings } from "./options.js";
 import { networkLinkInputs, networkLinkOutputs, type NetworkLinkInputs, type NetworkLinkOutputs } from "./schema.js";
@@ -56,7 +57,8 @@ export const networkLink = defineResource({
       gatewayClient: inputs.gatewayClient,
     });
     if (old) {
-      if (options) await foreseeLinkChange(context, pair, linkOptions(options), old.outputs.drift);
+      if (options)
+        await foreseeRights(context, linkChangeRights(context, pair, linkOptions(options), old.outputs.drift));
       return told;
     }
     if (options) await foreseeLink(context, pair, linkOptions(options));
@@ -79,7 +81,9 @@ export const networkLink = defineResource({
   async update(context, { id, inputs, oldInputs, outputs }) {
     if (onlyForceChanged(inputs, oldInputs)) return outputs as NetworkLinkOutputs;
     const rotate = inputs.keyRotationTrigger !== oldInputs.keyRotationTrigger;
-    return establish(context, await openPair(context, inputs, id), inputs, rotate);
+    const pair = await openPair(context, inputs, id);
+    await requireRights(context, linkChangeRights(context, pair, linkOptions(inputs), outputs.drift));
+    return establish(context, pair, inputs, rotate);
   },
   async delete(context, { id, inputs }) {
     await disconnect(context, await openDeparting(context, inputs, id));

@@ -16,6 +16,7 @@ import {
   requireRights,
   rightsToChange,
   splitPairId,
+  type NeededIn,
   type Peer,
 } from "../../preconditions/index.js";
 import { deviationsOf } from "../../kube/deviations.js";
@@ -93,8 +94,9 @@ export const peeringUser = defineResource({
   },
   async update(context, { id, inputs, oldInputs, outputs }) {
     const provider = await openProvider(context, inputs, splitPairId(id).consumerId);
-    if (!(await isStillGood(context, inputs, oldInputs, outputs)))
-      return establish(context, provider, id, inputs, outputs);
+    const isGood = await isStillGood(context, inputs, oldInputs, outputs);
+    await requireRights(context, changeRights(provider, inputs.consumerClusterId, outputs, isGood));
+    if (!isGood) return establish(context, provider, id, inputs, outputs);
     const owner = { urn: context.urn, userName: outputs.userName ?? "" };
     await bindUser(context, provider, inputs.consumerClusterId, owner);
     return { ...(outputs as PeeringUserOutputs), drift: [] };
@@ -111,20 +113,30 @@ export const peeringUser = defineResource({
   },
 });
 
-/** Tells in a preview which rights are missing: one whose credential is kept is bound only. */
+/** Tells in a preview which rights are missing. */
 async function foreseeChange(
   context: CallContext,
   inputs: UnknowableProperties<PeeringUserInputs>,
-  { drift }: Partial<PeeringUserOutputs>,
+  outputs: Partial<PeeringUserOutputs>,
   isGood: boolean,
 ): Promise<void> {
   const consumerClusterId = known(inputs.consumerClusterId);
   const provider = await previewCluster(context, inputs.cluster);
   if (!provider || consumerClusterId === undefined) return;
+  await foreseeRights(context, changeRights(provider, consumerClusterId, outputs, isGood));
+}
+
+/** What a change needs to be allowed: one whose credential is kept is bound only. */
+function changeRights(
+  provider: Peer,
+  consumerClusterId: string,
+  { drift }: Partial<PeeringUserOutputs>,
+  isGood: boolean,
+): NeededIn[] {
   const [all] = peeringUserRights(provider, consumerClusterId);
   const rights = all.rights.filter(({ type }) => !isGood || type === RoleBindingResource);
   const needed = [{ ...all, rights }];
-  await foreseeRights(context, isGood ? rightsToChange(needed, drift) : needed);
+  return isGood ? rightsToChange(needed, drift) : needed;
 }
 
 /** What a refresh says of rights that are gone. */

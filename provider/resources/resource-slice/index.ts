@@ -19,6 +19,7 @@ import {
   readPairImport,
   requireRights,
   rightsToChange,
+  type NeededIn,
   type Pair,
 } from "../../preconditions/index.js";
 import { clusterIds, onlyForceChanged, repairDrift } from "../pair-properties.js";
@@ -88,7 +89,9 @@ export const resourceSlice = defineResource({
   async update(context, { id, inputs, oldInputs, outputs }) {
     if (onlyForceChanged(inputs, oldInputs)) return outputs as ResourceSliceOutputs;
     const { pair: expected, name } = splitSliceId(id);
-    return establish(context, await openPair(context, inputs, expected), name, inputs);
+    const pair = await openPair(context, inputs, expected);
+    await requireRights(context, changeRights(context, pair, inputs, { oldInputs, outputs }));
+    return establish(context, pair, name, inputs);
   },
   async delete(context, { id, inputs }) {
     const { pair, name } = splitSliceId(id);
@@ -106,18 +109,22 @@ function needsOf(inputs: UnknowableProperties<Needs>): Needs {
 async function foreseeChange(
   context: CallContext,
   inputs: UnknowableProperties<ResourceSliceInputs>,
-  { oldInputs, outputs }: { oldInputs: ResourceSliceInputs; outputs: Partial<ResourceSliceOutputs> },
+  old: Before,
 ): Promise<void> {
-  if (onlyForceChanged(inputs, oldInputs)) return;
+  if (onlyForceChanged(inputs, old.oldInputs)) return;
   const pair = await previewPair(context, inputs);
-  if (!pair) return;
-  const needs = needsOf(inputs);
+  if (pair) await foreseeRights(context, changeRights(context, pair, needsOf(inputs), old));
+}
+
+interface Before {
+  oldInputs: ResourceSliceInputs;
+  outputs: Partial<ResourceSliceOutputs>;
+}
+
+function changeRights({ signal }: CallContext, pair: Pair, needs: Needs, { oldInputs, outputs }: Before): NeededIn[] {
   // What was cordoned is let go on in the provider, too.
   const cordoned = needs.cordoned || oldInputs.cordoned;
-  await foreseeRights(
-    context,
-    rightsToChange(sliceRights(pair, { ...needs, cordoned }, context.signal), outputs.drift),
-  );
+  return rightsToChange(sliceRights(pair, { ...needs, cordoned }, signal), outputs.drift);
 }
 
 /** Whether what was granted answers what is asked for now. */

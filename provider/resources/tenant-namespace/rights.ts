@@ -6,7 +6,7 @@ import { findTenantNamespace, nameFor } from "./find.js";
 export function rightsInPair(
   pair: Pair,
   signal: AbortSignal,
-  rightsOf: (side: Side, namespace: string) => NeededRight[],
+  rightsOf: (side: Side, namespace: string) => NeededRight[] | Promise<NeededRight[]>,
 ): NeededIn[] {
   return (["consumer", "provider"] as const).map((side) => {
     const { client } = pair[side];
@@ -14,7 +14,7 @@ export function rightsInPair(
     const rights = async (): Promise<NeededRight[]> => {
       const found = await findTenantNamespace(client, remoteId, signal);
       const make = found ? [] : [{ type: NamespaceResource, verbs: ["create"] }];
-      return [...make, ...rightsOf(side, nameFor(found, remoteId))];
+      return [...make, ...(await rightsOf(side, nameFor(found, remoteId)))];
     };
     return { where: side, client, rights };
   });

@@ -69,8 +69,10 @@ export const virtualNode = defineResource({
     if (!found) return undefined;
     return { id: imported?.id ?? id, ...found, inputs: { ...found.inputs, ...(cluster ? { cluster } : {}) } };
   },
-  async update(context, { id, inputs }) {
+  async update(context, { id, inputs, outputs: { drift } }) {
     const consumer = await openCluster(context, inputs, splitId(id).consumerClusterId);
+    const tenant = await expectedNamespace(consumer.client, inputs.providerClusterId, context.signal);
+    await requireRights(context, rightsToChange(virtualNodeRights(consumer, tenant), drift));
     const outputs = outputsOf(consumer, inputs);
     const tenantNamespace = await establishVirtualNode(context, consumer, inputs, (namespace) =>
       context.checkpoint(id, { ...outputs, tenantNamespace: namespace }),

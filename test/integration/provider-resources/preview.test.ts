@@ -5,13 +5,16 @@ import {
 } from "../../../agent/install/rbac/authentication.js";
 import { policyRules } from "../../../agent/install/rbac/rule.js";
 import { DeploymentResource } from "../../../agent/runtime/index.js";
-import { compareListings, listEverything } from "../../support/listing.js";
+import { compareListings, listEverything, readEverything } from "../../support/listing.js";
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
 import { startRelay, type Relay } from "../support/relay.js";
 import { grant } from "./support/grant.js";
 import { failureOf, Plugin } from "./support/plugin.js";
 import { startSimulatedPair, WEST_AND_EAST, type SimulatedPair } from "./support/simulated-pair.js";
 import { UNKNOWN_VALUE } from "../../../provider/server/signatures.js";
+
+/** The objects of a peering, and the namespaces that hold them. */
+const WRITTEN = /^(\S+\.liqo\.io|namespaces|secrets) /;
 
 /** Real API servers with simulated agents: what a preview tells before anything is changed. */
 describe("previews", function () {
@@ -235,6 +238,15 @@ describe("previews", function () {
         ["cluster: … get, patch namespaceoffloadings.offloading.liqo.io"],
       ],
     };
+    // What the update would write; agents write their statuses and Leases all the time.
+    const versions = async () =>
+      Promise.all(
+        [consumer, provider].map(async ({ client }) =>
+          [...(await readEverything(client))]
+            .filter(([key]) => WRITTEN.test(key))
+            .map(([key, { metadata }]) => `${key} ${metadata?.resourceVersion}`),
+        ),
+      );
     for (const kept of made) {
       const [change, lacking] = changes[kept.type] ?? [{}, []];
       const news = { ...kept.inputs, ...change };
@@ -250,6 +262,12 @@ describe("previews", function () {
         expect(warned.replaceAll("created", "")).to.not.match(/\bcreate\b/);
         const drifted = { ...kept, state: { ...kept.state, drift: ["something is missing"] } };
         expect(await told(drifted, news), "what is missing is made anew").to.match(/may not [^;]*\bcreate\b/);
+        const before = await versions();
+        const refused = await failureOf(plugin.update(kept, news));
+        for (const line of lacking) expect(refused.message).to.contain(line.replace("…", "the credentials may not"));
+        expect(refused.message).to.contain("nothing was changed");
+        expect(refused.partial).to.equal(undefined);
+        expect(await versions(), "up changes nothing, either").to.deep.equal(before);
         const force = { ...kept.inputs, forceUnreachable: true };
         if (kept.type !== "NamespaceOffloading") expect(await told(kept, force), "no cluster is asked").to.equal("");
         expect(await told(kept, { ...kept.inputs, objectLabels: { a: "b" } }), "an administrator's").to.equal("");

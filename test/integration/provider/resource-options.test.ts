@@ -266,6 +266,41 @@ describe("resource options", function () {
     await stack.preview({ expectNoChanges: true });
   });
 
+  it("a new name without aliases: what has taken over the objects keeps them, which is said", async () => {
+    const stack = await made("unaliased", { before: authentication(), shopBefore: offloading() });
+    const uids = async () => [...(await lab.objects())].map(([name, identity]) => [name, identity.split(" ")[0]]);
+    const present = await uids();
+    await lab.write("unaliased", { after: authentication(), shopAfter: offloading() });
+    const { stdout } = await stack.up();
+    const keptFor = (type: string, before: string, after: string) =>
+      new RegExp(
+        `${type} \\(${before}\\):\\s+warning: another resource of the program, "${after}", .*nothing is deleted`,
+      );
+    expect(stdout).to.match(keptFor("Authentication", "before", "after"));
+    expect(stdout).to.match(keptFor("NamespaceOffloading", "shopBefore", "shopAfter"));
+    expect(await uids()).to.deep.equal(present);
+    expect(await stack.exportState()).to.not.match(/::(before|shopBefore)"/);
+    await stack.refresh({ expectNoChanges: true });
+    await stack.destroy();
+    expect(await tenant()).to.equal(undefined);
+    expect(await offloaded()).to.equal(undefined);
+  });
+
+  it("a new name without aliases: so it is when the first run broke off before it forgot the old one", async () => {
+    const stack = await made("halfway", { before: offloading() });
+    const uid = (await offloaded())?.metadata.uid;
+    await lab.write("halfway", { before: offloading(), after: offloading() });
+    await stack.up();
+    await lab.write("halfway", { after: offloading() });
+    const { stdout } = await stack.up();
+    expect(stdout).to.match(/\(before\):\s+warning: another resource of the program, "after", .*nothing is deleted/);
+    expect((await offloaded())?.metadata.uid).to.equal(uid);
+    await stack.refresh({ expectNoChanges: true });
+    await lab.write("halfway", {});
+    await stack.up();
+    expect(await offloaded()).to.equal(undefined);
+  });
+
   it("pulumi state move: nor does another stack", async () => {
     const from = await made("mover", { auth: authentication() });
     const to = await made("taker", {});

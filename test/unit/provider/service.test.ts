@@ -219,13 +219,15 @@ describe("the plugin's gRPC service", () => {
 
   describe("with an engine that replaces before it deletes", () => {
     /** A deletion that is carried out fails, which shows that it was. */
-    const remove = (id = "thing-1") => {
+    const remove = (id = "thing-1", urn = URN) => {
       const request = new proto.DeleteRequest();
-      request.setUrn(URN);
+      request.setUrn(urn);
       request.setId(id);
       request.setProperties(toStruct({ behave: "fail" }));
       return engine.call(Methods.delete, request);
     };
+    const renamedTo = (name: string) => URN.replace(/::[^:]*$/, `::${name}`);
+
     it("leaves alone what the replacement has taken up, once, and says so", async () => {
       await create({});
       await remove();
@@ -241,6 +243,31 @@ describe("the plugin's gRPC service", () => {
       await create({});
       await engine.call(Methods.configure, new proto.ConfigureRequest());
       expect((await failureOf(remove())).details).to.contain("still in use");
+    });
+
+    it("leaves alone what another resource has taken up, once for each, and says which", async () => {
+      await create({});
+      for (const old of ["old", "older"]) {
+        await remove("thing-1", renamedTo(old));
+        expect(engine.lines.at(-1)?.message).to.contain("nothing is deleted").and.to.contain('"it"');
+        expect((await failureOf(remove("thing-1", renamedTo(old)))).details).to.contain("still in use");
+      }
+    });
+
+    it("so it is with what has been made in part", async () => {
+      await failureOf(create({ behave: "half" }));
+      await remove("thing-1", renamedTo("old"));
+      expect((await failureOf(remove())).details).to.contain("still in use");
+    });
+
+    it("so it is with what the program has kept, but not with its own deletion, nor with another ID or in another run", async () => {
+      await diff({}, {});
+      expect((await failureOf(remove())).details).to.contain("still in use");
+      expect((await failureOf(remove("thing-0", renamedTo("old")))).details).to.contain("still in use");
+      await remove("thing-1", renamedTo("old"));
+      await diff({}, {});
+      await engine.call(Methods.configure, new proto.ConfigureRequest());
+      expect((await failureOf(remove("thing-1", renamedTo("old")))).details).to.contain("still in use");
     });
   });
 

@@ -108,6 +108,17 @@ describe("clusters out of reach", () => {
     );
   const warned = () => engine.lines.filter(({ ephemeral }) => !ephemeral).map(({ message }) => message);
 
+  it("two environments whose clusters have equal IDs: what is made in one lets nothing stay in the other", async () => {
+    const elsewhere = { consumer: alive, provider: gone };
+    const request = new proto.CreateRequest();
+    request.setUrn(URN.replace("::it", "::after"));
+    request.setProperties(toStruct({ consumer: gone, provider: alive, size: 1 }));
+    await engine.call(Methods.create, request);
+    expect(await failure(remove(elsewhere))).to.contain("cluster gone");
+    await remove({ consumer: gone, provider: alive });
+    expect(warned().at(-1)).to.contain('"after"').and.to.contain("nothing is deleted");
+  });
+
   it("are errors that name the settings, whatever is done", async () => {
     const ends = { consumer: alive, provider: gone };
     for (const work of [read(ends), update(ends, 1), remove(ends)]) {
