@@ -77,22 +77,36 @@ async function remove({ client, signal }: WaitContext, stale: readonly KubeObjec
   });
 }
 
+export interface AllocatedRanges {
+  podCIDRs: string[];
+  serviceCIDR?: string;
+  externalCIDR?: string;
+  internalCIDR?: string;
+  /** Of those that the agent chooses itself otherwise, what the installation was asked to take. */
+  asked: { externalCIDR?: string; internalCIDR?: string };
+}
+
 /** The ranges as allocated; undefined where they are not (yet). */
 export async function allocatedRanges(
   client: KubeClient,
   namespace: string,
   signal: AbortSignal,
-): Promise<{ podCIDRs: string[]; serviceCIDR?: string; externalCIDR?: string; internalCIDR?: string }> {
+): Promise<AllocatedRanges> {
   const networks = await client.list(NetworkResource, { namespace, signal }).catch((error: unknown) => {
     if (isNotFound(error)) return { items: [] };
     throw error;
   });
-  const named = (name: string) => networks.items.find(({ metadata }) => metadata.name === name)?.status?.cidr;
+  const find = (name: string) => networks.items.find(({ metadata }) => metadata.name === name);
+  const named = (name: string) => find(name)?.status?.cidr;
+  // Only a range that was asked for is fixed.
+  const asked = (name: string) =>
+    find(name)?.metadata.labels?.[Labels.networkNotRemapped] === "true" ? find(name)?.spec.cidr : undefined;
   const pods = networks.items.filter(({ metadata }) => metadata.labels?.[Labels.networkType] === NetworkType.pod);
   return {
     podCIDRs: pods.map(({ status, spec }) => status?.cidr ?? spec.cidr).sort(),
     serviceCIDR: named(Names.serviceNetwork),
     externalCIDR: named(Names.externalNetwork),
     internalCIDR: named(Names.internalNetwork),
+    asked: { externalCIDR: asked(Names.externalNetwork), internalCIDR: asked(Names.internalNetwork) },
   };
 }

@@ -51,6 +51,7 @@ export async function readInstallation(
     importedInputs(present, {
       podCIDRs: allocated.podCIDRs,
       serviceCIDR: allocated.serviceCIDR,
+      ...allocated.asked,
       // Without a network there is none, whatever the property says.
       apiServerProxy: live.networkingEnabled === false ? undefined : proxy !== undefined,
       // What the kubeconfig says anyway need not be said.
@@ -144,7 +145,9 @@ function importedInputs(
   {
     podCIDRs,
     ...told
-  }: { podCIDRs: string[] } & Partial<Pick<AgentInputs, "serviceCIDR" | "apiServerProxy" | "apiServerAddress">>,
+  }: { podCIDRs: string[] } & Partial<
+    Pick<AgentInputs, "serviceCIDR" | "externalCIDR" | "internalCIDR" | "apiServerProxy" | "apiServerAddress">
+  >,
 ): AgentInputs {
   return agentInputs.parse({
     clusterId: present.clusterId,

@@ -49,21 +49,21 @@ const argument = (create: unknown, update: unknown): Row => ({
   imported: "same",
   drift: "controller",
 });
-const range = (create: unknown, update: unknown, imported: Row["imported"]): Row => ({
+const range = (create: unknown, update: unknown): Row => ({
   create,
   update,
   effect: "replace",
-  imported,
+  imported: "same",
 });
 
 const TABLE: Record<string, Row> = {
   clusterId: { create: "one", update: "two", effect: "replace", imported: "same" },
   namespace: { create: "liqo", update: "other", effect: "replace", imported: "same" },
-  podCIDRs: range(["10.1.0.0/16"], ["10.3.0.0/16"], "same"),
-  serviceCIDR: range("10.2.0.0/16", "10.4.0.0/16", "same"),
-  // What was allocated is an output.
-  externalCIDR: range("10.5.0.0/16", "10.6.0.0/16", { is: undefined }),
-  internalCIDR: range("10.7.0.0/16", "10.8.0.0/16", { is: undefined }),
+  podCIDRs: range(["10.1.0.0/16"], ["10.3.0.0/16"]),
+  serviceCIDR: range("10.2.0.0/16", "10.4.0.0/16"),
+  // What the agent chose itself is an output alone.
+  externalCIDR: range("10.5.0.0/16", "10.6.0.0/16"),
+  internalCIDR: range("10.7.0.0/16", "10.8.0.0/16"),
   reservedSubnets: {
     create: ["172.20.0.0/16"],
     update: ["172.21.0.0/16"],
