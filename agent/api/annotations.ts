@@ -35,6 +35,8 @@ export const Annotations = {
   deleteRemoteVolumes: "offloading.liqo.io/delete-remote-volumes",
   /** Ours, with a provider's cluster ID behind: where that provider has published a Service or an Ingress. */
   publishedAtPrefix: "published-at.offloading.liqo.io/",
+  /** Ours. On a ShadowPod: its Pod is to end, within so many seconds. */
+  deletionGracePeriod: "offloading.liqo.io/deletion-grace-period-seconds",
   /** Ours. On a client's Connection: where the server says that it is reached now. */
   serverEndpoint: "networking.liqo.io/server-endpoint",
 } as const;

@@ -11,6 +11,7 @@ export * from "./cluster-id.js";
 export * from "./connection-status.js";
 export type * from "./core.js";
 export * from "./finalizers.js";
+export * from "./grace-period.js";
 export * from "./groups.js";
 export type * from "./ipam.js";
 export * from "./kind.js";

@@ -29,8 +29,10 @@ export async function startVirtualNode(
   const reflection = new NamespaceReflection(context);
   const events = new EventReflector(
     context,
-    (pair, kind, name) =>
-      kind === "Pod" ? pods.pods.find(pair.local, name) : reflection.localObject(pair, kind, name),
+    (pair, kind, event) =>
+      kind === "Pod"
+        ? pods.podOfEvent(pair, event)
+        : reflection.localObject(pair, kind, event.involvedObject.name ?? ""),
     { workers: config.reflection["event"]?.workers ?? 1, isBusy: () => pods.isBusy },
   );
   if (config.reflection["event"]?.workers !== 0) namespaces.add((pair) => events.open(pair));

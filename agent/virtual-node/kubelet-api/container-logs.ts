@@ -13,12 +13,20 @@ export function logParameterProblem(query: URLSearchParams): string | undefined 
 
 /**
  * Passes a container's logs on as they come, without a time limit of its own: `logs -f` of a quiet container waits for
- * hours. Ends when either side does.
+ * hours. Ends when either side does; resolves when they begin to come, for which the signal ends the wait.
  */
-export async function relayLogs(response: http.ServerResponse, remote: KubeTransport, path: string): Promise<void> {
+export async function relayLogs(
+  response: http.ServerResponse,
+  remote: KubeTransport,
+  path: string,
+  waiting: AbortSignal,
+): Promise<void> {
   const abort = new AbortController();
   response.on("close", () => abort.abort());
+  const giveUp = (): void => abort.abort();
+  waiting.addEventListener("abort", giveUp, { once: true });
   const upstream = await remote.send({ method: "GET", path, accept: "*/*", timeoutMs: 0, signal: abort.signal });
+  waiting.removeEventListener("abort", giveUp);
   const type = upstream.headers["content-type"];
   response.writeHead(upstream.statusCode ?? 502, type ? { "content-type": type } : {});
   response.flushHeaders();

@@ -23,6 +23,7 @@ import {
 import { RecentUsages } from "./recent-usages.js";
 import { collectUsages } from "./remote-metrics.js";
 import { resourceMetrics, statsSummary } from "./stats.js";
+import { unlessProviderFalls } from "./unless-provider-falls.js";
 import { refuse, relayUpgrade } from "./upgrade-relay.js";
 
 /** A certificate and its private key, both PEM. */
@@ -154,7 +155,8 @@ export class KubeletServer {
       const remoteNamespace = this.remoteNamespaceOf(route);
       const path = remotePath(route, remoteNamespace, url.searchParams);
       const credentials = await this.context.remote.transport.credentials();
-      await relayUpgrade({ request, socket, head }, credentials, path);
+      const incoming = { request, socket, head };
+      await unlessProviderFalls(this.context, (fallen) => relayUpgrade(incoming, credentials, path, fallen));
     } catch (error) {
       refuse(socket, error instanceof HttpError ? error.status : 502, messageOf(error));
     }
@@ -181,7 +183,8 @@ export class KubeletServer {
         const remoteNamespace = this.remoteNamespaceOf(route);
         const problem = logParameterProblem(query);
         if (problem) throw new HttpError(422, problem);
-        return relayLogs(response, remote.transport, remotePath(route, remoteNamespace, query));
+        const path = remotePath(route, remoteNamespace, query);
+        return unlessProviderFalls(this.context, (fallen) => relayLogs(response, remote.transport, path, fallen));
       }
       case "healthz":
         return text(response, "ok");

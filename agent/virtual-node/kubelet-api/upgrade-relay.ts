@@ -14,16 +14,26 @@ export interface UpgradeRequest {
 /**
  * Opens the same upgrade on the provider's API server and, once that has agreed, copies bytes both ways without looking
  * at them: whatever protocol is spoken, with its resize messages, half closes and exit codes (offloading specification,
- * §7.6). Any other answer is passed on as it is. Resolves when the stream stands or has been refused.
+ * §7.6). Any other answer is passed on as it is. Resolves when the stream stands or has been refused; the signal ends the wait for that.
  */
-export function relayUpgrade(incoming: UpgradeRequest, credentials: Credentials, path: string): Promise<void> {
+export function relayUpgrade(
+  incoming: UpgradeRequest,
+  credentials: Credentials,
+  path: string,
+  signal?: AbortSignal,
+): Promise<void> {
   const { socket } = incoming;
   // Whatever happens before the streams are joined ends in an answer or a closed socket, never in an exception.
   socket.on("error", () => socket.destroy());
-  return attempt(incoming, credentials, path, true);
+  return attempt(incoming, credentials, path, { mayRetry: true, signal });
 }
 
-function attempt(incoming: UpgradeRequest, credentials: Credentials, path: string, mayRetry: boolean): Promise<void> {
+function attempt(
+  incoming: UpgradeRequest,
+  credentials: Credentials,
+  path: string,
+  { mayRetry, signal }: { mayRetry: boolean; signal?: AbortSignal },
+): Promise<void> {
   const { socket, request } = incoming;
   const { server } = credentials;
   return new Promise((resolve) => {
@@ -40,8 +50,11 @@ function attempt(incoming: UpgradeRequest, credentials: Credentials, path: strin
     });
     const abandon = (): void => void outgoing.destroy();
     socket.once("close", abandon);
+    const giveUp = (): void => void outgoing.destroy(signal?.reason as Error);
+    signal?.addEventListener("abort", giveUp, { once: true });
     outgoing.on("upgrade", (response, upstream: Duplex, head) => {
       socket.off("close", abandon);
+      signal?.removeEventListener("abort", giveUp);
       socket.write(headText(response, "Switching Protocols"));
       if (head.length > 0) socket.write(head);
       if (incoming.head.length > 0) upstream.write(incoming.head);
@@ -56,7 +69,7 @@ function attempt(incoming: UpgradeRequest, credentials: Credentials, path: strin
       socket.off("close", abandon);
       // A kept connection that the server had just closed: nothing was processed, a fresh one decides.
       if (mayRetry && outgoing.reusedSocket && error.code === "ECONNRESET") {
-        resolve(attempt(incoming, credentials, path, false));
+        resolve(attempt(incoming, credentials, path, { mayRetry: false, signal }));
         return;
       }
       refuse(socket, 502, `the provider's API server cannot be reached: ${messageOf(error)}`);

@@ -1,5 +1,5 @@
 import { NamespaceMapResource, VirtualNodeResource, type NamespaceMap } from "../../api/index.js";
-import { Controller, Informer, messageOf } from "../../runtime/index.js";
+import { Controller, Informer, isDeleting, messageOf } from "../../runtime/index.js";
 import type { NamespacePair, VirtualNodeContext } from "../context.js";
 import { namespaceMappings, type NamespaceMapping } from "./namespace-mapping.js";
 
@@ -9,6 +9,8 @@ const LOSS_GRACE_MS = 5_000;
 /** What is done in one mapped namespace, for as long as it is mapped. */
 export interface NamespaceActivity {
   stop(): Promise<void>;
+  /** When it has stopped for good: takes off what it has left on the consumer's objects. */
+  withdraw?(): Promise<void>;
 }
 
 /** Begins an activity in a mapped namespace; must not wait for the remote cluster. */
@@ -70,7 +72,9 @@ export class NamespaceManager {
   async stop(): Promise<void> {
     await this.controller.stop();
     await this.maps.stop();
-    await Promise.all([...this.active.keys()].map((namespace) => this.close(namespace)));
+    const { virtualNode } = this.context.state;
+    const isForGood = virtualNode !== undefined && isDeleting(virtualNode);
+    await Promise.all([...this.active.keys()].map((namespace) => this.close(namespace, isForGood)));
   }
 
   pairOf(localNamespace: string): NamespacePair | undefined {
@@ -128,7 +132,7 @@ export class NamespaceManager {
     this.lostSince.set(namespace, since);
     const left = mapping?.phase === "Terminating" ? 0 : since + this.graceMs - Date.now();
     if (left > 0) return { requeueAfterMs: left };
-    await this.close(namespace);
+    await this.close(namespace, true);
     return {};
   }
 
@@ -138,13 +142,24 @@ export class NamespaceManager {
     this.tell(pair.local);
   }
 
-  private async close(namespace: string): Promise<void> {
+  private async close(namespace: string, isForGood = false): Promise<void> {
     const entry = this.active.get(namespace);
     if (!entry) return;
     this.active.delete(namespace);
     await Promise.all(entry.activities.map((activity) => activity.stop()));
+    if (isForGood) await this.withdraw(entry.activities, namespace);
     this.context.logger.info({ namespace }, "namespace not offloaded any more");
     this.tell(namespace);
+  }
+
+  /** What cannot be taken off just now stays: nobody is kept by it from leaving. */
+  private async withdraw(activities: readonly NamespaceActivity[], namespace: string): Promise<void> {
+    try {
+      await Promise.all(activities.map(async (activity) => activity.withdraw?.()));
+    } catch (error) {
+      const message = "what the provider had published stays on Services and Ingresses";
+      this.context.logger.warn({ namespace, reason: messageOf(error) }, message);
+    }
   }
 
   private tell(namespace: string): void {

@@ -1,5 +1,12 @@
-import type { Pod } from "kubernetes-types/core/v1";
-import { Annotations, Labels, PodReasons, ShadowPodResource, type ShadowPod } from "../../api/index.js";
+import type { Event, Pod } from "kubernetes-types/core/v1";
+import {
+  Annotations,
+  askedGracePeriod,
+  Labels,
+  PodReasons,
+  ShadowPodResource,
+  type ShadowPod,
+} from "../../api/index.js";
 import {
   Controller,
   Informer,
@@ -12,6 +19,7 @@ import {
   isRefused,
   messageOf,
   splitKey,
+  type KubeObject,
   type ReconcileResult,
 } from "../../runtime/index.js";
 import { FIELD_MANAGER, REFLECTION_FIELD_MANAGER, type NamespacePair, type VirtualNodeContext } from "../context.js";
@@ -24,6 +32,7 @@ import { MinorChanges } from "./minor-changes.js";
 import { meansOtherNode, notCarried } from "./not-carried.js";
 import { informersOf, watchNamespace, type OffloadedNamespace } from "./offloaded-namespace.js";
 import { podProblems } from "./pod-problems.js";
+import { podOfEvent } from "./pod-of-event.js";
 import { isTerminalPhase, localPodStatus, notReadyStatus, podStatusPatch } from "./pod-status.js";
 import { virtualClaimsOf } from "./pod-volumes.js";
 import { RestartCounts } from "./restart-counts.js";
@@ -40,6 +49,8 @@ import { revivesContainers } from "./terminated-containers.js";
 import { isUrgent } from "./urgent-status.js";
 
 const WORKERS = 10;
+/** How long a provider has to end a pod within the seconds that somebody has asked for: one that knows nothing of it ends it in the pod's own. */
+const ASKED_END_MS = 2_000;
 /** How soon a pod is looked at again whose namespace may yet be offloaded. */
 const UNSETTLED_MS = 1_000;
 /** How soon a change is asked for again that the provider has refused: its quota may have room by then. */
@@ -62,6 +73,8 @@ export class PodController {
   private readonly tokens: TokenSecrets;
   private readonly restarts = new RestartCounts();
   private readonly minorChanges = new MinorChanges();
+  /** When the provider was asked to end a pod within other seconds than its own, by the local pod's UID. */
+  private readonly endAskedAt = new Map<string, number>();
   private lastPassAt = 0;
 
   constructor(
@@ -112,6 +125,15 @@ export class PodController {
     return this.offloaded.get(localNamespace);
   }
 
+  /** The local pod that an event of the provider is about, if there is any. */
+  podOfEvent({ local, remote }: NamespacePair, event: Event): KubeObject | undefined {
+    const name = event.involvedObject.name ?? "";
+    const pod = this.pods.find(local, name);
+    if (!pod) return undefined;
+    const { shadowPods, pods } = this.offloaded.get(local) ?? {};
+    return podOfEvent(event, { pod, shadow: shadowPods?.find(remote, name), remotePod: pods?.find(remote, name) });
+  }
+
   private offload(pair: NamespacePair): NamespaceActivity {
     const offloaded = watchNamespace(this.context, pair, this.tokens);
     const keyOf = (name: string | undefined): string[] => (name ? [`${pair.local}/${name}`] : []);
@@ -151,6 +173,7 @@ export class PodController {
   private forget(uid: string): void {
     this.restarts.forget(uid);
     this.minorChanges.settle(uid);
+    this.endAskedAt.delete(uid);
     this.tokens.forget(uid);
   }
 
@@ -386,11 +409,11 @@ export class PodController {
     const name = pod.metadata?.name ?? "";
     const remotePod = offloaded.pods.find(offloaded.pair.remote, name);
     if (shadow || remotePod) {
-      if (shadow && !isDeleting(shadow)) await this.deleteShadow(shadow);
+      const waitMs = shadow && !isDeleting(shadow) ? await this.endRemote(pod, shadow, remotePod) : undefined;
       // An end that only the ShadowPod tells of would go with it.
       const isTold = remotePod !== undefined || isTerminalPhase(shadow?.status?.phase);
       if (isTold && !isTerminalPhase(pod.status?.phase)) await this.copyStatus(pod, remotePod, shadow);
-      return;
+      return waitMs === undefined ? undefined : { requeueAfterMs: waitMs };
     }
     await this.tokens.remove(name, offloaded.pair, offloaded.tokens);
     await this.deleteLocal(pod);
@@ -405,6 +428,27 @@ export class PodController {
       shadow && !isDeleting(shadow) ? this.deleteShadow(shadow) : undefined,
       this.tokens.remove(name, pair, tokens),
     ]);
+  }
+
+  /**
+   * Deletes the ShadowPod, by which its pod ends in its own time. Where whoever deletes the local pod has asked for another time, the provider is
+   * first told that; returns in how many milliseconds to look again.
+   */
+  private async endRemote(pod: Pod, shadow: ShadowPod, remotePod: Pod | undefined): Promise<number | undefined> {
+    const seconds = askedGracePeriod(pod);
+    const isEnding = !remotePod || isDeleting(remotePod) || isTerminalPhase(remotePod.status?.phase);
+    if (seconds === undefined || isEnding) return this.deleteShadow(shadow).then(() => undefined);
+    const uid = pod.metadata?.uid ?? "";
+    const askedAt = this.endAskedAt.get(uid) ?? Date.now();
+    const leftMs = askedAt + ASKED_END_MS - Date.now();
+    if (leftMs <= 0) return this.deleteShadow(shadow).then(() => undefined);
+    if (this.endAskedAt.has(uid)) return leftMs;
+    const { name = "", namespace } = shadow.metadata;
+    const patch = { metadata: { annotations: { [Annotations.deletionGracePeriod]: String(seconds) } } };
+    const options = { fieldManager: REFLECTION_FIELD_MANAGER };
+    await this.context.remote.mergePatch(ShadowPodResource, { name, namespace }, patch, options);
+    this.endAskedAt.set(uid, askedAt);
+    return leftMs;
   }
 
   private async deleteShadow(shadow: ShadowPod): Promise<void> {

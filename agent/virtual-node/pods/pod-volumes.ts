@@ -5,6 +5,9 @@ import { isVirtualClaim } from "../../storage/virtual-claim.js";
 import { ROOT_CA } from "../reflection/root-ca.js";
 import { tokenKey, tokenSecretName, type ApiAccess } from "../service-accounts/api-access.js";
 
+/** On the remote pod: the namespace of the one that it runs for. */
+export const LOCAL_NAMESPACE_ANNOTATION = "offloading.liqo.io/local-pod-namespace";
+
 export interface VolumeOptions {
   podName: string;
   apiAccess: ApiAccess;
@@ -61,8 +64,22 @@ function withRemoteAccess(volume: Volume, options: VolumeOptions): Volume {
     return { ...volume, configMap: { ...volume.configMap, name: options.rootCaName } };
   }
   if (!volume.projected) return volume;
-  const sources = (volume.projected.sources ?? []).flatMap((source) => remoteSource(volume.name, source, options));
+  const all = volume.projected.sources ?? [];
+  const hasToken = options.apiAccess === "token" && all.some(({ serviceAccountToken }) => serviceAccountToken);
+  const sources = all.flatMap((source) =>
+    remoteSource(volume.name, hasToken ? withLocalNamespace(source) : source, options),
+  );
   return { ...volume, projected: { ...volume.projected, sources } };
+}
+
+/** Client libraries take the namespace beside a token for the one that the token is of: to the API server that knows it, the provider's means nothing. */
+function withLocalNamespace(source: VolumeProjection): VolumeProjection {
+  const items = source.downwardAPI?.items?.map((item) =>
+    item.fieldRef?.fieldPath === "metadata.namespace"
+      ? { ...item, fieldRef: { ...item.fieldRef, fieldPath: `metadata.annotations['${LOCAL_NAMESPACE_ANNOTATION}']` } }
+      : item,
+  );
+  return items ? { ...source, downwardAPI: { ...source.downwardAPI, items } } : source;
 }
 
 function remoteSource(volumeName: string, source: VolumeProjection, options: VolumeOptions): VolumeProjection[] {

@@ -1,12 +1,13 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import type { ObjectMeta } from "kubernetes-types/meta/v1";
-import { Labels, ShadowPodResource, type OffloadingPatch, type ShadowPod } from "../../api/index.js";
+import { Annotations, Labels, ShadowPodResource, type OffloadingPatch, type ShadowPod } from "../../api/index.js";
 import type { VirtualNodeConfig } from "../arguments.js";
 import { reflectedMetadata } from "../reflection/reflected-metadata.js";
 import { remoteRootCaName } from "../reflection/root-ca.js";
 import { apiAccessOf } from "../service-accounts/api-access.js";
 import type { ApiServerEndpoint } from "./pod-environment.js";
 import { podChanges, type PodChanges } from "./pod-changes.js";
+import { LOCAL_NAMESPACE_ANNOTATION } from "./pod-volumes.js";
 import { changeableSpec, remotePodSpec, type PodSpecOptions } from "./pod-spec.js";
 
 /** Which local pod a ShadowPod stands for: one of the same name that came later must not inherit it. */
@@ -30,9 +31,11 @@ export function shadowPodMetadata(
   const { labels, annotations } = reflectedMetadata(pod.metadata, reflection, patch);
   delete labels[Labels.shadowPod];
   delete labels[Labels.remoteUnavailable];
+  delete annotations[Annotations.deletionGracePeriod];
+  const { uid = "", namespace = "" } = pod.metadata ?? {};
   return {
     labels: { ...labels, [Labels.offloadingNodeName]: config.nodeName },
-    annotations: { ...annotations, [LOCAL_UID_ANNOTATION]: pod.metadata?.uid ?? "" },
+    annotations: { ...annotations, [LOCAL_UID_ANNOTATION]: uid, [LOCAL_NAMESPACE_ANNOTATION]: namespace },
   };
 }
 

@@ -15,8 +15,8 @@ import { localEvent, localKindOf, wordsOf } from "./event.js";
 import { metadataOnly } from "./local-namespace.js";
 import { isReflected, reflectionSelector, type Reflection } from "./reflected-metadata.js";
 
-/** Finds the consumer's object that is known at the provider by a kind and name; undefined if that is not ours to tell of. */
-export type LocalObjectLookup = (pair: NamespacePair, kind: string, remoteName: string) => KubeObject | undefined;
+/** Finds the consumer's object, of that kind, that an event of the provider is about; undefined if that is not ours to tell of. */
+export type LocalObjectLookup = (pair: NamespacePair, kind: string, event: Event) => KubeObject | undefined;
 
 export interface EventReflectorOptions {
   workers: number;
@@ -101,7 +101,7 @@ export class EventReflector {
   private async tell(event: Event, entry: Entry): Promise<void> {
     const { pair } = entry;
     const kind = localKindOf(event.involvedObject);
-    const object = kind && this.lookup(pair, kind, event.involvedObject.name ?? "");
+    const object = kind && this.lookup(pair, kind, event);
     if (!kind || !object) return;
     const copy = localEvent(event, kind, object, this.reflection);
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };

@@ -43,11 +43,11 @@ export function localEvent(event: Event, kind: string, object: KubeObject, refle
   };
 }
 
-/** What an event says, and of which object: copies that agree in it are the same for whoever reads them. */
+/** What an event says: one whose copy says the same is told already, also if another object has the name of that one since. */
 export function wordsOf(event: Event): string {
   const { involvedObject, source } = event;
   const copied = COPIED.map((field) => event[field] ?? null);
-  return JSON.stringify([copied, involvedObject.uid, involvedObject.fieldPath, source?.component, source?.host]);
+  return JSON.stringify([copied, involvedObject.fieldPath, source?.component, source?.host]);
 }
 
 const COPIED = [

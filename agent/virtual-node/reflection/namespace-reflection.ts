@@ -128,6 +128,12 @@ export class NamespaceReflection {
         await Promise.all(activities.map((activity) => activity.stop()));
         await Promise.all(ownInformers(local).map((informer) => informer.stop()));
       },
+      withdraw: async () => {
+        await Promise.all([
+          ...local.services.list().map((service) => serviceKind.withdrawn?.(service, scope)),
+          ...local.ingresses.list().map((ingress) => ingressKind.withdrawn?.(ingress, scope)),
+        ]);
+      },
     };
   }
 

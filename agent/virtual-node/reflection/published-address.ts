@@ -1,7 +1,7 @@
 import type { Ingress } from "kubernetes-types/networking/v1";
 import type { Service } from "kubernetes-types/core/v1";
 import { Annotations } from "../../api/index.js";
-import type { ResourceType } from "../../runtime/index.js";
+import { isNotFound, type ResourceType } from "../../runtime/index.js";
 import type { ReflectionScope } from "./reflected-kind.js";
 
 /** What a load balancer answers at, as Services and Ingresses tell it. */
@@ -31,5 +31,10 @@ export async function tellAddresses<T extends Service | Ingress>(
   if (object.metadata?.annotations?.[key] === addresses) return;
   const { name = "", namespace } = object.metadata ?? {};
   const annotations = { [key]: addresses ?? null };
-  await context.local.mergePatch(type, { name, namespace }, { metadata: { annotations } });
+  try {
+    await context.local.mergePatch(type, { name, namespace }, { metadata: { annotations } });
+  } catch (error) {
+    // With the object its annotations have gone.
+    if (!isNotFound(error)) throw error;
+  }
 }

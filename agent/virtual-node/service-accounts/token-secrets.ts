@@ -7,6 +7,7 @@ import {
   PodResource,
   SecretResource,
   isAlreadyExists,
+  isRefused,
   messageOf,
   objectPath,
   ServiceAccountResource,
@@ -72,7 +73,19 @@ export class TokenSecrets {
     return Math.max(1_000, refreshAt - Date.now());
   }
 
+  /** What keeps the provider from taking it, as a quota, is told on the pod. */
   private async write(pod: Pod, secret: Secret, present: boolean): Promise<Secret> {
+    try {
+      return await this.put(pod, secret, present);
+    } catch (error) {
+      const { recorder, config } = this.context;
+      const reason = `the pod's token is not taken by cluster ${config.foreignClusterId}: ${messageOf(error)}`;
+      if (isRefused(error)) recorder.warning(PodResource, pod, "FailedReflection", reason);
+      throw error;
+    }
+  }
+
+  private async put(pod: Pod, secret: Secret, present: boolean): Promise<Secret> {
     const { remote } = this.context;
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
     if (present) return remote.apply(SecretResource, secret, options);

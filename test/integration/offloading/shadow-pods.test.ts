@@ -358,6 +358,33 @@ describe("shadow resources against a real API server", function () {
     await gone(client, PodResource, id("after"));
   });
 
+  it("ends the Pod within as many seconds as its ShadowPod tells, and makes no other", async () => {
+    await client.create(ShadowPodResource, shadowPod("hurried"));
+    await eventually("the Pod", () => client.get(PodResource, id("hurried")));
+    const target = { apiVersion: "v1", kind: "Node", name: "some" };
+    const body = { apiVersion: "v1", kind: "Binding", metadata: id("hurried"), target };
+    await client.request("POST", objectPath(PodResource, id("hurried"), "binding"), { body });
+    const key = `${NAMESPACE}/hurried`;
+    await eventually("the pod's node in the caches", () => Promise.resolve(podsInCache().get(key)?.spec?.nodeName));
+    const tell = (seconds: string): Promise<unknown> =>
+      client.mergePatch(ShadowPodResource, id("hurried"), {
+        metadata: { annotations: { "offloading.liqo.io/deletion-grace-period-seconds": seconds } },
+      });
+    await tell("soon");
+    await tell("7");
+    const { metadata } = await eventually("its deletion", async () => {
+      const pod = await client.get(PodResource, id("hurried"));
+      return pod?.metadata?.deletionTimestamp ? pod : undefined;
+    });
+    expect(metadata?.deletionGracePeriodSeconds).to.equal(7);
+    await client.delete(PodResource, id("hurried"), { gracePeriodSeconds: 0 });
+    await eventually("its end in the cache", () => Promise.resolve(!podsInCache().get(key)));
+    await client.create(ShadowPodResource, shadowPod("next"));
+    await eventually("the later Pod", () => client.get(PodResource, id("next")));
+    expect(await client.get(PodResource, id("hurried"))).to.equal(undefined);
+    for (const name of ["hurried", "next"]) await client.delete(ShadowPodResource, id(name));
+  });
+
   it("says of a crowd's Pods in the end that they run, whatever has become of each, and at once of one that came alone", async () => {
     const tell = (name: string, phase: string): Promise<unknown> =>
       client.mergePatch(PodResource, id(name), { status: { phase } }, { subresource: "status" });

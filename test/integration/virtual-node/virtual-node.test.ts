@@ -859,6 +859,15 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, SecretResource, remote("nobody-token"));
   });
 
+  it("says of a pod whose token the provider does not take why", async () => {
+    // The Secret has a longer name than the pod, which has the longest that there can be.
+    const name = "long".padEnd(253, "g");
+    await createPod(name, withToken);
+    const { message } = await refusal("Pod", name);
+    expect(message).to.match(/^the pod's token is not taken by cluster provider: .*no more than 253/);
+    await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
+  });
+
   it("lends pods no token where their namespace wants none, unless they ask for it, and says so on each", async () => {
     const key = "liqo.io/api-server-support";
     const metadata = { ...local("offloading"), annotations: { [key]: "disabled" } };
@@ -1215,6 +1224,35 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, SecretResource, remote("web-token"));
   });
 
+  it("tells the provider within how many seconds somebody wants a pod to end", async () => {
+    const finalizers = ["example.com/kubelet"];
+    const start = async (name: string): Promise<void> => {
+      await createPod(name, {}, { "offloading.liqo.io/deletion-grace-period-seconds": "1" });
+      await runRemotely(name, running());
+      await provider.mergePatch(PodResource, remote(name), { metadata: { finalizers } });
+      await appears(consumer, PodResource, local(name), ({ status }) => status?.phase === "Running");
+    };
+    const toldSeconds = ({ metadata }: ShadowPod): string | undefined =>
+      metadata.annotations?.["offloading.liqo.io/deletion-grace-period-seconds"];
+    await start("hurried");
+    await start("ignored");
+    expect(toldSeconds(await appears(provider, ShadowPodResource, remote("hurried")))).to.equal(undefined);
+
+    await consumer.delete(PodResource, local("hurried"), { gracePeriodSeconds: 7 });
+    await appears(provider, ShadowPodResource, remote("hurried"), (shadow) => toldSeconds(shadow) === "7");
+    await provider.delete(PodResource, remote("hurried"), { gracePeriodSeconds: 0 });
+    await vanishes(provider, ShadowPodResource, remote("hurried"));
+
+    // A provider that knows nothing of it ends the pod as ever.
+    await consumer.delete(PodResource, local("ignored"), { gracePeriodSeconds: 7 });
+    await vanishes(provider, ShadowPodResource, remote("ignored"));
+    await provider.delete(PodResource, remote("ignored"), { gracePeriodSeconds: 0 });
+    for (const name of ["hurried", "ignored"]) {
+      await provider.mergePatch(PodResource, remote(name), { metadata: { finalizers: null } });
+      await vanishes(consumer, PodResource, local(name));
+    }
+  });
+
   describe("pods that a finalizer holds", () => {
     /** A Job lets go only of pods that have ended. */
     const createHeld = async (name: string): Promise<void> => {
@@ -1401,6 +1439,16 @@ describe("virtual node between two API servers", function () {
       await appears(consumer, PodResource, local("set-0"), ({ status }) => status?.phase === "Running");
       await createPod("waiting");
       await appears(provider, ShadowPodResource, remote("waiting"));
+      const spec = { type: "LoadBalancer", selector: { app: "shop" }, ports: [{ port: 80 }] };
+      await consumer.create(ServiceResource, { metadata: local("market"), spec });
+      await appears(provider, ServiceResource, remote("market"));
+      const status = { loadBalancer: { ingress: [{ ip: "203.0.113.9" }] } };
+      await provider.mergePatch(ServiceResource, remote("market"), { status }, { subresource: "status" });
+      const published = (value: string | undefined) =>
+        appears(consumer, ServiceResource, local("market"), ({ metadata }) => {
+          return metadata?.annotations?.["published-at.offloading.liqo.io/provider"] === value;
+        });
+      await published("203.0.113.9");
       await harness.map("CreationLoopBackOff");
       await harness.map("Accepted");
       await harness.map("Terminating");
@@ -1408,6 +1456,7 @@ describe("virtual node between two API servers", function () {
       expect(aborted.status?.reason).to.equal("OffloadingAborted");
       expect(aborted.status?.containerStatuses?.[0]?.state?.terminated?.exitCode).to.equal(1);
       await appears(consumer, PodResource, local("waiting"), ({ status }) => status?.reason === "OffloadingBackOff");
+      await published(undefined);
       const finalizers = ["batch.kubernetes.io/job-tracking"];
       await consumer.mergePatch(PodResource, local("waiting"), { metadata: { finalizers } });
       await consumer.delete(PodResource, local("waiting"));

@@ -54,7 +54,7 @@ async function started(maps: NamespaceMap[]) {
     until(`the namespace to be ${wanted}`, SECONDS, () =>
       Promise.resolve(manager.standingOf("shop") === wanted || undefined),
     );
-  return { manager, told, standing, send: (type: string, object: NamespaceMap) => send({ type, object }) };
+  return { manager, state, told, standing, send: (type: string, object: NamespaceMap) => send({ type, object }) };
 }
 
 describe("NamespaceManager", () => {
@@ -88,5 +88,43 @@ describe("NamespaceManager", () => {
     } finally {
       await manager.stop();
     }
+  });
+
+  it("has what activities have left behind taken off when they end for good, and only then", async () => {
+    const steps: string[] = [];
+    const watched = (name: string) => ({
+      stop: () => Promise.resolve(void steps.push(`${name} stopped`)),
+      withdraw: () => Promise.resolve(void steps.push(`${name} withdrawn`)),
+    });
+    const restarted = await started([map("p")]);
+    restarted.manager.add(() => watched("restarted"));
+    await restarted.standing("active");
+    await restarted.manager.stop();
+    expect(steps.splice(0)).to.deep.equal(["restarted stopped"]);
+
+    const ended = await started([map("p")]);
+    ended.manager.add(() => watched("ended"));
+    await ended.standing("active");
+    Object.assign(ended.state.virtualNode.metadata, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+    await ended.manager.stop();
+    expect(steps.splice(0)).to.deep.equal(["ended stopped", "ended withdrawn"]);
+
+    const unmapped = await started([map("p")]);
+    unmapped.manager.add(() => watched("unmapped"));
+    await unmapped.standing("active");
+    unmapped.send("DELETED", map("p"));
+    await unmapped.standing("lost");
+    await until("its end", SECONDS, () => Promise.resolve(steps.length === 2 || undefined));
+    expect(steps).to.deep.equal(["unmapped stopped", "unmapped withdrawn"]);
+    await unmapped.manager.stop();
+  });
+
+  it("ends, also where something cannot be taken off", async () => {
+    const { manager, standing, send } = await started([map("p")]);
+    manager.add(() => ({ stop: () => Promise.resolve(), withdraw: () => Promise.reject(new Error("forbidden")) }));
+    await standing("active");
+    send("DELETED", map("p"));
+    await standing("lost");
+    await manager.stop();
   });
 });

@@ -183,7 +183,17 @@ describe("spec of the remote pod", () => {
     expect(spec.volumes?.[0]?.projected?.sources).to.deep.equal([
       { secret: { name: "web-token", items } },
       { configMap: { name: "kube-root-ca.crt.consu" } },
-      projected.projected.sources[2],
+      // Beside a token it says where that token is of.
+      {
+        downwardAPI: {
+          items: [
+            {
+              path: "namespace",
+              fieldRef: { fieldPath: "metadata.annotations['offloading.liqo.io/local-pod-namespace']" },
+            },
+          ],
+        },
+      },
     ]);
     expect(spec.volumes?.[1]?.configMap?.name).to.equal("kube-root-ca.crt.consu");
     // SHA-256 of "token" begins 3c469e.
@@ -211,7 +221,10 @@ describe("spec of the remote pod", () => {
 
   it("removes tokens where access is disabled, and changes nothing where it is the provider's", () => {
     const disabled = remotePodSpec(pod({ volumes: [projected] }), { ...options, apiAccess: "disabled" });
-    expect(disabled.volumes?.[0]?.projected?.sources).to.have.length(2);
+    expect(disabled.volumes?.[0]?.projected?.sources).to.deep.equal([
+      { configMap: { name: "kube-root-ca.crt.consu" } },
+      projected.projected.sources[2],
+    ]);
     const remote = remotePodSpec(pod({ volumes: [projected], serviceAccountName: "robot" }), {
       ...options,
       apiAccess: "remote",

@@ -4,6 +4,7 @@ import {
   Labels,
   QuotaResource,
   ShadowPodResource,
+  toldGracePeriod,
   type Configuration,
   type ShadowPod,
   type ShadowPodStatus,
@@ -61,6 +62,8 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
     if (!shadow || isDeleting(shadow) || hasEnded(shadow)) room.forget(key);
     if (!shadow) return pod && removeOrphan(pod);
     if (isDeleting(shadow) || hasEnded(shadow)) return;
+    const seconds = toldGracePeriod(shadow);
+    if (seconds !== undefined) return pod && isOwnedBy(pod, shadow) ? endPod(pod, seconds) : undefined;
     if (!pod) return createPod(shadow);
     if (!isOwnedBy(pod, shadow)) return removePredecessor(shadow, pod);
     const { latest, changes } = await updateSpec(shadow, pod);
@@ -158,6 +161,12 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
       client.mergePatch(ShadowPodResource, nameOf(shadow), patch, { subresource: "status" }),
     );
     if (updated) shadowPods.observe(updated);
+  }
+
+  /** Its ShadowPod goes once it is seen to end, and no other Pod comes before. */
+  async function endPod(pod: Pod, gracePeriodSeconds: number): Promise<void> {
+    if (isDeleting(pod)) return;
+    await client.delete(PodResource, nameOf(pod), { uid: pod.metadata?.uid, gracePeriodSeconds });
   }
 
   /** The garbage collector does the same, but only some time after a kind was installed does it know of it. */
