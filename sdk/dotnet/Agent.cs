@@ -225,7 +225,7 @@ namespace Pulumi.Liqo
         public Output<int> Replicas { get; private set; } = null!;
 
         /// <summary>
-        /// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        /// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         /// </summary>
         [Output("reservedSubnets")]
         public Output<ImmutableArray<string>> ReservedSubnets { get; private set; } = null!;
@@ -537,7 +537,7 @@ namespace Pulumi.Liqo
         private InputList<string>? _reservedSubnets;
 
         /// <summary>
-        /// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        /// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         /// </summary>
         public InputList<string> ReservedSubnets
         {

@@ -174,7 +174,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly replicas: pulumi.Output<number>;
     /**
-     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      */
     declare public readonly reservedSubnets: pulumi.Output<string[]>;
     /**
@@ -412,7 +412,7 @@ export interface AgentArgs {
      */
     replicas?: pulumi.Input<number>;
     /**
-     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      */
     reservedSubnets?: pulumi.Input<pulumi.Input<string>[]>;
     /**

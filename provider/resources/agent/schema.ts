@@ -41,7 +41,8 @@ export const agentInputs = z.object({
     equality: "cidr",
   }),
   reservedSubnets: z.array(cidr).default([]).meta({
-    description: "Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.",
+    description:
+      "Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.",
     equality: "set",
   }),
   ipamPools: z

@@ -11,6 +11,7 @@ import {
 } from "../../../agent/api/index.js";
 import { cidrsOverlap } from "../../../agent/api/cidr.js";
 import { chooseRange } from "../../../agent/controller/network/addresses/allocation.js";
+import { nodeAddresses } from "../../../agent/controller/network/nodes.js";
 import { isForbidden, messageOf } from "../../../agent/runtime/index.js";
 import type { CallContext } from "../../framework/index.js";
 import {
@@ -63,8 +64,8 @@ export async function foreseeLink(context: CallContext, pair: Pair, options: Lin
           `which the ${client.end.side}'s nodes must reach`,
   );
   const [ofConsumer, ofProvider] = await Promise.all([
-    networksOf(pair.consumer, context.signal),
-    networksOf(pair.provider, context.signal),
+    heldIn(pair.consumer, context.signal),
+    heldIn(pair.provider, context.signal),
   ]);
   foreseeRanges(context, { own: pair.consumer, held: ofConsumer }, { peer: pair.provider, held: ofProvider }, consumer);
   foreseeRanges(context, { own: pair.provider, held: ofProvider }, { peer: pair.consumer, held: ofConsumer }, provider);
@@ -99,20 +100,21 @@ async function orientationOf(context: CallContext, pair: Pair, { location }: Lin
 /** What one cluster will call the other's ranges. */
 function foreseeRanges(
   context: CallContext,
-  { own, held }: { own: Peer; held: Network[] },
-  { peer, held: remote }: { peer: Peer; held: Network[] },
+  { own, held }: { own: Peer; held: Held },
+  { peer, held: remote }: { peer: Peer; held: Held },
   present: EndObjects,
 ): void {
-  const ranges = judgeRanges(remote.filter(({ metadata }) => metadata.namespace === peer.agentNamespace));
+  const ranges = judgeRanges(remote.networks.filter(({ metadata }) => metadata.namespace === peer.agentNamespace));
   if (!("done" in ranges)) return;
   const mapped = rangesOf(present.configuration?.status?.remote?.cidr);
-  const taken = held
+  const taken = held.networks
     .filter(({ metadata }) => metadata.labels?.[Labels.remoteClusterID] !== peer.clusterId)
     .map(({ spec, status, metadata }) => ({
       cidr: status?.cidr ?? spec.cidr,
       shared: false,
       name: metadata.name ?? "",
     }));
+  taken.push(...held.nodes.map((address) => ({ cidr: `${address}/32`, shared: false, name: "a node" })));
   for (const type of [CidrType.pod, CidrType.external] as const) {
     ranges.done[type].forEach((range, index) => {
       const given = mapped[type][index] ?? choose(context, own, range, taken);
@@ -141,6 +143,23 @@ function choose(
     context.log("warning", `${own.side}: ${messageOf(error)}`);
     return undefined;
   }
+}
+
+/** What stands against ranges in a cluster, as far as it may be seen. */
+interface Held {
+  networks: Network[];
+  nodes: string[];
+}
+
+async function heldIn(peer: Peer, signal: AbortSignal): Promise<Held> {
+  const [networks, nodes] = await Promise.all([
+    networksOf(peer, signal),
+    nodeAddresses(peer.client, signal).catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      return [];
+    }),
+  ]);
+  return { networks, nodes };
 }
 
 /** All Networks of a cluster; of its own namespace only where no more may be seen. */

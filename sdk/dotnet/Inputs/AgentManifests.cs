@@ -220,7 +220,7 @@ namespace Pulumi.Liqo.Inputs
         private List<string>? _reservedSubnets;
 
         /// <summary>
-        /// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        /// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         /// </summary>
         public List<string> ReservedSubnets
         {

@@ -111,7 +111,7 @@ type Agent struct {
 	RealStorageClass pulumi.StringOutput `pulumi:"realStorageClass"`
 	// Replicas of the controller, of which one leads. Default: 1.
 	Replicas pulumi.IntOutput `pulumi:"replicas"`
-	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 	ReservedSubnets pulumi.StringArrayOutput `pulumi:"reservedSubnets"`
 	// Whether consumers are held to what their slices were granted. Default: true.
 	ResourceEnforcement pulumi.BoolOutput `pulumi:"resourceEnforcement"`
@@ -277,7 +277,7 @@ type agentArgs struct {
 	RealStorageClass *string `pulumi:"realStorageClass"`
 	// Replicas of the controller, of which one leads. Default: 1.
 	Replicas *int `pulumi:"replicas"`
-	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 	ReservedSubnets []string `pulumi:"reservedSubnets"`
 	// Whether consumers are held to what their slices were granted. Default: true.
 	ResourceEnforcement *bool `pulumi:"resourceEnforcement"`
@@ -349,7 +349,7 @@ type AgentArgs struct {
 	RealStorageClass pulumi.StringPtrInput
 	// Replicas of the controller, of which one leads. Default: 1.
 	Replicas pulumi.IntPtrInput
-	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 	ReservedSubnets pulumi.StringArrayInput
 	// Whether consumers are held to what their slices were granted. Default: true.
 	ResourceEnforcement pulumi.BoolPtrInput
@@ -595,7 +595,7 @@ func (o AgentOutput) Replicas() pulumi.IntOutput {
 	return o.ApplyT(func(v *Agent) pulumi.IntOutput { return v.Replicas }).(pulumi.IntOutput)
 }
 
-// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 func (o AgentOutput) ReservedSubnets() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringArrayOutput { return v.ReservedSubnets }).(pulumi.StringArrayOutput)
 }

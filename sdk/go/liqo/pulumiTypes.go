@@ -249,7 +249,7 @@ type AgentManifests struct {
 	RealStorageClass *string `pulumi:"realStorageClass"`
 	// Replicas of the controller, of which one leads. Default: 1.
 	Replicas *int `pulumi:"replicas"`
-	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 	ReservedSubnets []string `pulumi:"reservedSubnets"`
 	// Whether consumers are held to what their slices were granted. Default: true.
 	ResourceEnforcement *bool `pulumi:"resourceEnforcement"`
@@ -398,7 +398,7 @@ type AgentManifestsArgs struct {
 	RealStorageClass pulumi.StringPtrInput `pulumi:"realStorageClass"`
 	// Replicas of the controller, of which one leads. Default: 1.
 	Replicas pulumi.IntPtrInput `pulumi:"replicas"`
-	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+	// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 	ReservedSubnets pulumi.StringArrayInput `pulumi:"reservedSubnets"`
 	// Whether consumers are held to what their slices were granted. Default: true.
 	ResourceEnforcement pulumi.BoolPtrInput `pulumi:"resourceEnforcement"`
@@ -670,7 +670,7 @@ func (o AgentManifestsOutput) Replicas() pulumi.IntPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *int { return v.Replicas }).(pulumi.IntPtrOutput)
 }
 
-// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 func (o AgentManifestsOutput) ReservedSubnets() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v AgentManifests) []string { return v.ReservedSubnets }).(pulumi.StringArrayOutput)
 }
@@ -974,7 +974,7 @@ func (o AgentManifestsPtrOutput) Replicas() pulumi.IntPtrOutput {
 	}).(pulumi.IntPtrOutput)
 }
 
-// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+// Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
 func (o AgentManifestsPtrOutput) ReservedSubnets() pulumi.StringArrayOutput {
 	return o.ApplyT(func(v *AgentManifests) []string {
 		if v == nil {

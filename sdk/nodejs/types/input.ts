@@ -154,7 +154,7 @@ export interface AgentManifests {
      */
     replicas?: number;
     /**
-     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      */
     reservedSubnets?: string[];
     /**
@@ -305,7 +305,7 @@ export interface AgentManifestsArgs {
      */
     replicas?: pulumi.Input<number>;
     /**
-     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      */
     reservedSubnets?: pulumi.Input<pulumi.Input<string>[]>;
     /**

@@ -363,7 +363,7 @@ if not MYPY:
         """
         reserved_subnets: NotRequired[Sequence[_builtins.str]]
         """
-        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         """
         resource_enforcement: NotRequired[_builtins.bool]
         """
@@ -448,7 +448,7 @@ class AgentManifests:
         :param Sequence[_builtins.str] pod_cidrs: The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).
         :param _builtins.str real_storage_class: The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.
         :param _builtins.int replicas: Replicas of the controller, of which one leads. Default: 1.
-        :param Sequence[_builtins.str] reserved_subnets: Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        :param Sequence[_builtins.str] reserved_subnets: Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         :param _builtins.bool resource_enforcement: Whether consumers are held to what their slices were granted. Default: true.
         :param _builtins.str service_cidr: The range of the cluster's Services. Default: read from the cluster.
         :param _builtins.bool storage_enabled: Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
@@ -854,7 +854,7 @@ class AgentManifests:
     @pulumi.getter(name="reservedSubnets")
     def reserved_subnets(self) -> Optional[Sequence[_builtins.str]]:
         """
-        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         """
         return pulumi.get(self, "reserved_subnets")
 

@@ -86,7 +86,7 @@ class AgentArgs:
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] pod_cidrs: The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).
         :param pulumi.Input[_builtins.str] real_storage_class: The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.
         :param pulumi.Input[_builtins.int] replicas: Replicas of the controller, of which one leads. Default: 1.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] reserved_subnets: Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] reserved_subnets: Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         :param pulumi.Input[_builtins.bool] resource_enforcement: Whether consumers are held to what their slices were granted. Default: true.
         :param pulumi.Input[_builtins.str] service_cidr: The range of the cluster's Services. Default: read from the cluster.
         :param pulumi.Input[_builtins.bool] storage_enabled: Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
@@ -535,7 +535,7 @@ class AgentArgs:
     @pulumi.getter(name="reservedSubnets")
     def reserved_subnets(self) -> Optional[pulumi.Input[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         """
         return pulumi.get(self, "reserved_subnets")
 
@@ -697,7 +697,7 @@ class Agent(pulumi.CustomResource):
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] pod_cidrs: The ranges of the cluster's pods. Default: read from the cluster (kubeadm's configuration, else the nodes' ranges).
         :param pulumi.Input[_builtins.str] real_storage_class: The class behind claims of class `liqo` whose data is in this cluster, consumers' among them. Default: the cluster's default class.
         :param pulumi.Input[_builtins.int] replicas: Replicas of the controller, of which one leads. Default: 1.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] reserved_subnets: Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] reserved_subnets: Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         :param pulumi.Input[_builtins.bool] resource_enforcement: Whether consumers are held to what their slices were granted. Default: true.
         :param pulumi.Input[_builtins.str] service_cidr: The range of the cluster's Services. Default: read from the cluster.
         :param pulumi.Input[_builtins.bool] storage_enabled: Whether the cluster has the storage class `liqo`, whose claims may be held by any peered cluster, and offers its own classes to consumers. Default: true.
@@ -1158,7 +1158,7 @@ class Agent(pulumi.CustomResource):
     @pulumi.getter(name="reservedSubnets")
     def reserved_subnets(self) -> pulumi.Output[Sequence[_builtins.str]]:
         """
-        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+        Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
         """
         return pulumi.get(self, "reserved_subnets")
 

@@ -648,6 +648,34 @@ describe("network controllers on a real API server", function () {
     expect(await client.get(ClusterRoleBindingResource, { name: binding })).to.equal(undefined);
   });
 
+  it("calls no range of another cluster by what its own nodes have, and says so where a node comes into one later", async () => {
+    const addNode = async (name: string, address: string): Promise<void> => {
+      await client.create(NodeResource, { metadata: { name } });
+      const addresses = [{ type: "InternalIP", address }];
+      await client.mergePatch(NodeResource, { name }, { status: { addresses } }, { subresource: "status" });
+    };
+    await addNode("here", "10.200.3.4");
+    const create = async (name: string, cidr: string): Promise<string> => {
+      const metadata = { name, namespace: TENANT, labels: REMOTE };
+      await client.create(NetworkResource, NetworkResource.build({ metadata, spec: { cidr } }));
+      return eventually(NetworkResource, name, TENANT, ({ status }) => status?.cidr);
+    };
+    expect(await create("among-nodes", "10.200.0.0/16")).not.to.equal("10.200.0.0/16");
+    expect(await create("beside-nodes", "10.201.0.0/16")).to.equal("10.201.0.0/16");
+    await addNode("later", "10.201.7.8");
+    const { involvedObject, message } = await waitFor(
+      client,
+      EventResource,
+      { namespace: TENANT, timeoutMs: 20_000, what: "a warning" },
+      (events) => events.find(({ reason }) => reason === "NodeInRange"),
+    );
+    expect(involvedObject.name).to.equal("beside-nodes");
+    expect(message).to.contain("node later has the address 10.201.7.8, which is in 10.201.0.0/16");
+    for (const name of ["here", "later"]) await client.delete(NodeResource, { name });
+    for (const name of ["among-nodes", "beside-nodes"])
+      await client.delete(NetworkResource, { name, namespace: TENANT });
+  });
+
   it("leaves nothing behind", async () => {
     await client.delete(GatewayServerResource, { name: "b", namespace: TENANT });
     await client.delete(ConfigurationResource, { name: "any-name", namespace: TENANT });

@@ -1,9 +1,12 @@
+import type { Node } from "kubernetes-types/core/v1";
 import {
   Annotations,
   Finalizers,
   Labels,
   NetworkResource,
+  NetworkType,
   canonicalCidr,
+  cidrContains,
   normalizeCidrs,
   type Network,
   type StandardCondition,
@@ -23,6 +26,7 @@ import {
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { chooseRange, type HeldRange } from "./allocation.js";
+import { addressesOf, nodeAddresses, physicalNodes } from "../nodes.js";
 import type { Lock } from "./lock.js";
 
 /**
@@ -70,7 +74,24 @@ export function networkController(context: ControllerContext, lock: Lock): Contr
     if (event.type === "deleted" || (event.type === "updated" && event.object.metadata.deletionTimestamp))
       for (const other of networks.list()) if (!other.status?.cidr) yield keyOf(other);
   });
+  physicalNodes(context).onEvent((event) => {
+    if (event.type === "deleted") return;
+    const before = event.type === "updated" ? addressesOf(event.old) : [];
+    for (const address of addressesOf(event.object)) if (!before.includes(address)) tellOfNode(event.object, address);
+  });
   return controller;
+
+  /** A range is given once: where nodes come into it later, people have to make room. */
+  function tellOfNode({ metadata }: Node, address: string): void {
+    for (const network of networks.list()) {
+      const { cidr } = network.status ?? {};
+      if (!cidr || !isChosen(network) || !cidrContains(cidr, `${address}/32`)) continue;
+      const message =
+        `node ${metadata?.name} has the address ${address}, which is in ${cidr}: other nodes do not reach it, as that leads to another cluster. ` +
+        "Reserve the nodes' subnet (reservedSubnets of the Agent), and make the peering anew";
+      recorder.warning(NetworkResource, network, "NodeInRange", message);
+    }
+  }
 }
 
 async function allocate({ client, informers, config, logger }: ControllerContext, key: string): Promise<void> {
@@ -78,7 +99,11 @@ async function allocate({ client, informers, config, logger }: ControllerContext
   const network = items.find((candidate) => keyOf(candidate) === key);
   if (!network || isDeleting(network) || network.status?.cidr) return;
   const requested = normalizeCidrs(network.spec.cidr)[0] ?? "";
-  const held = items.filter((other) => other !== network && !isDeleting(other)).flatMap(heldBy);
+  const nodes = isChosen(network) ? await nodeAddresses(client) : [];
+  const held = [
+    ...items.filter((other) => other !== network && !isDeleting(other)).flatMap(heldBy),
+    ...nodes.map((address) => ({ cidr: `${address}/32`, shared: false })),
+  ];
   const cidr = chooseRange(
     { cidr: requested, immutable: isImmutable(network), shared: isShared(network) },
     held,
@@ -126,6 +151,12 @@ function allocatedCondition(
 function heldBy(network: Network): HeldRange[] {
   const cidr = network.status?.cidr ?? (isImmutable(network) ? canonicalCidr(network.spec.cidr) : undefined);
   return cidr ? [{ cidr, shared: isShared(network) }] : [];
+}
+
+/** Of all others the cluster's nodes are where they are: among its pods, it may be, or in what was reserved for them. */
+function isChosen(network: Network): boolean {
+  const type = network.metadata.labels?.[Labels.networkType];
+  return !isImmutable(network) || type === NetworkType.external || type === NetworkType.internal;
 }
 
 function isImmutable({ metadata }: Network): boolean {

@@ -468,14 +468,14 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.replicas;
     }
     /**
-     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      * 
      */
     @Export(name="reservedSubnets", refs={List.class,String.class}, tree="[0,1]")
     private Output<List<String>> reservedSubnets;
 
     /**
-     * @return Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * @return Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      * 
      */
     public Output<List<String>> reservedSubnets() {

@@ -445,14 +445,14 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      * 
      */
     @Import(name="reservedSubnets")
     private @Nullable Output<List<String>> reservedSubnets;
 
     /**
-     * @return Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * @return Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      * 
      */
     public Optional<Output<List<String>>> reservedSubnets() {
@@ -1230,7 +1230,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
          * 
          * @return builder
          * 
@@ -1241,7 +1241,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
          * 
          * @return builder
          * 
@@ -1251,7 +1251,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
          * 
          * @return builder
          * 

@@ -397,14 +397,14 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      * 
      */
     @Import(name="reservedSubnets")
     private @Nullable List<String> reservedSubnets;
 
     /**
-     * @return Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+     * @return Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
      * 
      */
     public Optional<List<String>> reservedSubnets() {
@@ -866,7 +866,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
          * 
          * @return builder
          * 
@@ -877,7 +877,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Default: none.
+         * @param reservedSubnets Ranges in use around the cluster (nodes, VPCs), onto which no remote range is mapped. Addresses that the nodes have by then are kept free in any case; their subnet lets them become more. Default: none.
          * 
          * @return builder
          * 
