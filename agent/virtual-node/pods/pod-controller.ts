@@ -366,6 +366,8 @@ export class PodController {
     if (!shadow) return undefined;
     const phase = shadow.status?.phase;
     if (isTerminalPhase(phase)) {
+      const late = await this.untoldRemotePod(pod, shadow);
+      if (late) return this.copyStatus(pod, late, shadow);
       const message = "the remote pod has ended and is gone";
       return this.writeStatus(pod, endedStatus(pod, { phase, reason: "RemotePodTerminated", message }));
     }
@@ -373,6 +375,15 @@ export class PodController {
     const refusal = shadow.status?.message;
     if (refusal) return this.writeStatus(pod, refusedStatus(pod, refusal));
     return this.writeStatus(pod, notReadyStatus(pod, "RemotePodMissing", "the remote pod is gone for the moment"));
+  }
+
+  /** The ShadowPod's watch may be ahead of the pods': an end that is written down is never looked at again, and the pod itself tells more of it. */
+  private async untoldRemotePod(pod: Pod, shadow: ShadowPod): Promise<Pod | undefined> {
+    const { name = "", namespace } = shadow.metadata;
+    const found = await this.context.remote.get(PodResource, { name, namespace });
+    if (!found || !isPodOf(found, shadow)) return undefined;
+    this.offloaded.get(pod.metadata?.namespace ?? "")?.pods.observe(found);
+    return found;
   }
 
   /** As copyStatus. Pods that are not offloaded are not labelled as such. */

@@ -559,6 +559,21 @@ describe("virtual node between two API servers", function () {
     await vanishes(provider, ShadowPodResource, remote("job"));
   });
 
+  it("takes the end of a pod from the pod itself, also where the ShadowPod's watch is ahead of it", async () => {
+    await createPod("untold");
+    const shadow = await appears(provider, ShadowPodResource, remote("untold"));
+    // Without their labels no watch tells of it.
+    const metadata = { ...remote("untold"), ownerReferences: [ownerReference(ShadowPodResource, shadow)] };
+    await provider.create(PodResource, { metadata, spec: shadow.spec.pod });
+    const status = { phase: "Failed", reason: "SysctlForbidden" };
+    await provider.mergePatch(PodResource, remote("untold"), { status }, { subresource: "status" });
+    const told = { status: { phase: "Failed" } };
+    await provider.mergePatch(ShadowPodResource, remote("untold"), told, { subresource: "status" });
+    const ended = await appears(consumer, PodResource, local("untold"), (pod) => pod.status?.phase === "Failed");
+    expect(ended.status?.reason).to.equal("SysctlForbidden");
+    await consumer.delete(PodResource, local("untold"), { gracePeriodSeconds: 0 });
+  });
+
   it("lets a container come back by a rule of its own, whatever the pod's policy", async () => {
     const exitCodes = { operator: "In", values: [42] };
     const own = { restartPolicy: "Never", restartPolicyRules: [{ action: "Restart", exitCodes }] };
