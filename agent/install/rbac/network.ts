@@ -119,7 +119,7 @@ export const NETWORK_CONTROLLER_RULES: ReasonedRule[] = [
     why: "Each gateway's own role: its keys, and the choice among its replicas. All that it grants is granted to the controller, too.",
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["roles", "rolebindings"],
-    verbs: ["create", "patch"],
+    verbs: [...READ, "create", "patch"],
   },
   {
     why: "Granted to gateways of several replicas: the choice of the one that serves.",

@@ -41,6 +41,7 @@ import {
   RoleBindingResource,
   RoleResource,
   SecretResource,
+  ServiceAccountResource,
   ServiceResource,
   SharedInformers,
   createLogger,
@@ -358,6 +359,32 @@ describe("network controllers on a real API server", function () {
       metadata: { annotations: { touched: null } },
       spec: { sessionAffinity: "None" },
     });
+  });
+
+  it("mends what a gateway may do, before its pod begins anew without it", async () => {
+    const cluster = (await client.list(ClusterRoleBindingResource, { labelSelector: Labels.gatewayNamespace }))
+      .items[0];
+    const name = cluster?.metadata?.name ?? "";
+    const before = new Map<string, string | undefined>();
+    const rights: [ResourceType, string, string | undefined][] = [
+      [RoleResource, "gw-b", TENANT],
+      [RoleBindingResource, "gw-b", TENANT],
+      [ServiceAccountResource, "b", TENANT],
+      [ClusterRoleBindingResource, name, undefined],
+    ];
+    for (const [type, right, namespace] of rights) {
+      before.set(type.kind, (await client.get(type, { name: right, namespace }))?.metadata?.uid);
+      await client.delete(type, { name: right, namespace });
+    }
+    for (const [type, right, namespace] of rights) {
+      const uid = await eventually(type, right, namespace, ({ metadata }) => metadata?.uid);
+      expect(uid).not.to.equal(before.get(type.kind));
+    }
+    const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }];
+    await client.mergePatch(RoleResource, { name: "gw-b", namespace: TENANT }, { rules });
+    await eventually(RoleResource, "gw-b", TENANT, (role) =>
+      role.rules?.some(({ resourceNames, verbs }) => resourceNames?.includes("gw-b") && verbs.includes("watch")),
+    );
   });
 
   it("keeps a gateway's keys, and what it says of itself, to the gateway alone", async () => {

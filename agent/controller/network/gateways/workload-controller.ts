@@ -26,6 +26,7 @@ import {
   messageOf,
   removeFinalizer,
   type DeepPartial,
+  type Informer,
   type KubeObject,
   type ResourceType,
   sameJson,
@@ -66,6 +67,13 @@ export function workloadController<G extends Gateway, W extends Workload>(
   const services = informers.for(ServiceResource, { labelSelector: GATEWAY_SELECTOR });
   const pods = informers.for(PodResource, { labelSelector: GATEWAY_SELECTOR });
   const secrets = informers.for(SecretResource, { labelSelector: KEY_SECRET_SELECTOR });
+  /** What a gateway may do: without it, the next start of its pod would be its last. */
+  const rights = {
+    accounts: informers.for(ServiceAccountResource, { labelSelector: GATEWAY_SELECTOR }),
+    roles: informers.for(RoleResource, { labelSelector: GATEWAY_SELECTOR }),
+    roleBindings: informers.for(RoleBindingResource, { labelSelector: GATEWAY_SELECTOR }),
+    clusterRoleBindings: informers.for(ClusterRoleBindingResource, { labelSelector: Labels.gatewayNamespace }),
+  };
   const nodes = physicalNodes(context);
   const recorder = context.recorder("gateway-controller");
   const applied = new AppliedMemory();
@@ -87,10 +95,10 @@ export function workloadController<G extends Gateway, W extends Workload>(
       try {
         const [secret] = await Promise.all([
           ensureSecret(workload, manifests),
-          applyOnce("serviceaccount", ServiceAccountResource, manifests.serviceAccount(), workload),
-          applyOnce("binding", ClusterRoleBindingResource, manifests.clusterRoleBinding(), workload),
-          applyOnce("role", RoleResource, manifests.role(secretNameOf(workload)), workload),
-          applyOnce("rolebinding", RoleBindingResource, manifests.roleBinding(), workload),
+          applyRight(ServiceAccountResource, rights.accounts, manifests.serviceAccount()),
+          applyRight(ClusterRoleBindingResource, rights.clusterRoleBindings, manifests.clusterRoleBinding()),
+          applyRight(RoleResource, rights.roles, manifests.role(secretNameOf(workload))),
+          applyRight(RoleBindingResource, rights.roleBindings, manifests.roleBinding()),
         ]);
         await applyRunning(manifests);
         await writeStatus(workload, secret);
@@ -105,12 +113,17 @@ export function workloadController<G extends Gateway, W extends Workload>(
   });
   const ofGateway = ({ metadata }: KubeObject): string[] => {
     const name = metadata?.labels?.[Labels.gatewayName];
-    return name ? [keyOf({ metadata: { name, namespace: metadata?.namespace } })] : [];
+    const namespace = metadata?.namespace ?? metadata?.labels?.[Labels.gatewayNamespace];
+    return name ? [keyOf({ metadata: { name, namespace } })] : [];
   };
   controller.watch(workloads);
   controller.watch(deployments, ofGateway);
   controller.watch(services, ofGateway);
   controller.watch(pods, ofGateway);
+  controller.watch(rights.accounts, ofGateway);
+  controller.watch(rights.roles, ofGateway);
+  controller.watch(rights.roleBindings, ofGateway);
+  controller.watch(rights.clusterRoleBindings, ofGateway);
   controller.watch(secrets, ({ metadata }) => workloads.inNamespace(metadata?.namespace ?? "").map(keyOf));
   // One of the same name that ends leaves its keys.
   for (const others of othersOfName) {
@@ -249,18 +262,12 @@ export function workloadController<G extends Gateway, W extends Workload>(
     throw new Refusal("ServiceMadeAnew", "spec.endpoint.loadBalancerClass", problem);
   }
 
-  /** For objects that are not watched: written once for each workload and each wish. */
-  async function applyOnce<T extends KubeObject>(
-    what: string,
-    type: ResourceType<T>,
-    wish: T,
-    owner: W,
-  ): Promise<void> {
-    const key = `${what}|${keyOf(wish)}`;
-    const marker = { metadata: { uid: owner.metadata.uid } };
-    if (applied.isCurrent(key, wish, marker)) return;
-    await client.apply(type, wish as DeepPartial<T>, { fieldManager: FIELD_MANAGER });
-    applied.remember(key, wish, marker);
+  async function applyRight<T extends KubeObject>(type: ResourceType<T>, known: Informer<T>, wish: T): Promise<void> {
+    const key = `${type.plural}|${keyOf(wish)}`;
+    if (applied.isCurrent(key, wish, known.get(keyOf(wish)))) return;
+    const result = await client.apply(type, wish as DeepPartial<T>, { fieldManager: FIELD_MANAGER });
+    applied.remember(key, wish, result);
+    known.observe(result);
   }
 
   async function writeStatus(workload: W, secret: Secret | undefined, refusal?: Refusal): Promise<void> {
