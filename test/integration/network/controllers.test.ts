@@ -254,6 +254,25 @@ describe("network controllers on a real API server", function () {
     await gone(ServiceResource, "host", "default");
   });
 
+  it("leaves a Service alone that was not made for the address of its name, and says so", async () => {
+    const id = { name: "taken", namespace: "default" };
+    const own = await client.create(ServiceResource, { metadata: id, spec: { ports: [{ port: 443 }] } });
+    const spec = { ip: "192.0.2.10", serviceTemplate: { spec: { ports: [{ port: 80 }] } } };
+    await client.create(IPResource, IPResource.build({ metadata: id, spec }));
+    const what = "a warning";
+    const { message } = await waitFor(
+      client,
+      EventResource,
+      { namespace: "default", timeoutMs: 20_000, what },
+      (events) => events.find(({ reason }) => reason === "ServiceNotMade"),
+    );
+    expect(message).to.contain("Service default/taken is there and was not made for this IP");
+    await client.delete(IPResource, id);
+    await gone(IPResource, "taken", "default");
+    expect(await client.get(ServiceResource, id)).to.deep.equal(own);
+    await client.delete(ServiceResource, id);
+  });
+
   it("tells of a range that is full, and lends an address of it as soon as one is free", async () => {
     const networkRef = { name: "small", namespace: "default" };
     // The last address of four is all that there is to lend.

@@ -67,7 +67,7 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
                 recorder.warning(IPResource, ip, "AddressNotAllocated", messageOf(error));
               throw error;
             });
-      if (complete?.spec.serviceTemplate) await applyIPService(client, complete);
+      if (complete?.spec.serviceTemplate) await serve(complete);
     },
   });
   controller.watch(ips, function* (ip, event) {
@@ -82,6 +82,15 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
     }
   });
   return controller;
+
+  async function serve(ip: IP): Promise<void> {
+    try {
+      await applyIPService(client, ip);
+    } catch (error) {
+      recorder.warning(IPResource, ip, "ServiceNotMade", messageOf(error));
+      throw error;
+    }
+  }
 }
 
 function isAddressFreed(event: InformerEvent<IP>): boolean {

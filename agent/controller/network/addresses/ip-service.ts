@@ -11,9 +11,21 @@ import {
 } from "../../../runtime/index.js";
 import { FIELD_MANAGER } from "../constants.js";
 
-/** The Service and the EndpointSlice that an IP's `serviceTemplate` asks for, both of the IP's name (network specification, §4). */
+/**
+ * The Service and the EndpointSlice that an IP's `serviceTemplate` asks for, both of the IP's name (network specification, §4).
+ *
+ * @throws Error where one of that name is there that was not made for the IP: it is not touched, and looked for again
+ */
 export async function applyIPService(client: KubeClient, ip: IP): Promise<void> {
   const [service, slice] = ipServiceObjects(ip);
+  const { name = "", namespace = "" } = ip.metadata;
+  for (const type of OWNED) {
+    const present = await client.get(type, { name, namespace });
+    if (!present || isMadeFor(ip, present)) continue;
+    throw new Error(
+      `spec.serviceTemplate: ${type.kind} ${namespace}/${name} is there and was not made for this IP: remove or rename one of them`,
+    );
+  }
   await client.apply(ServiceResource, service, { fieldManager: FIELD_MANAGER });
   await client.apply(EndpointSliceResource, slice, { fieldManager: FIELD_MANAGER });
 }
@@ -21,11 +33,16 @@ export async function applyIPService(client: KubeClient, ip: IP): Promise<void> 
 /** Takes them away; Kubernetes would do so too, but only later. */
 export async function deleteIPService(client: KubeClient, ip: IP): Promise<void> {
   const { name = "", namespace = "" } = ip.metadata;
-  const isOurs = (object: KubeObject | undefined): boolean =>
-    object?.metadata?.ownerReferences?.some(({ uid }) => uid === ip.metadata.uid) ?? false;
-  for (const type of [ServiceResource, EndpointSliceResource] as ResourceType[]) {
-    if (isOurs(await client.get(type, { name, namespace }))) await client.delete(type, { name, namespace });
+  for (const type of OWNED) {
+    const present = await client.get(type, { name, namespace });
+    if (present && isMadeFor(ip, present)) await client.delete(type, { name, namespace });
   }
+}
+
+const OWNED: readonly ResourceType[] = [ServiceResource, EndpointSliceResource];
+
+function isMadeFor({ metadata }: IP, object: KubeObject): boolean {
+  return object.metadata?.ownerReferences?.some(({ uid }) => uid === metadata.uid) ?? false;
 }
 
 export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {
