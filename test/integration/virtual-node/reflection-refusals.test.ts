@@ -188,6 +188,21 @@ describe("reflection of what is refused", function () {
     expect(await versions()).to.deep.equal(before);
   });
 
+  it("says of ConfigMaps and Secrets that they are too large for the provider, which must note more on them", async () => {
+    // Its storage takes 1.5 MiB of an object, with a note of each key that is applied.
+    const keys = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`${i}-`.padEnd(50, "k"), ""]));
+    const metadata = { ...local("full"), annotations: { filler: "x".repeat(250 * 1024) } };
+    const data = { ...keys, whole: "x".repeat(1024 * 1024) };
+    await consumer.create(ConfigMapResource, { metadata, data });
+    await consumer.create(SecretResource, { metadata, stringData: data });
+    const types: ResourceType[] = [ConfigMapResource, SecretResource];
+    for (const type of types) {
+      await told(type.kind, "full", /too large/);
+      expect(await provider.get(type, remote("full"))).to.equal(undefined);
+      await consumer.delete(type, local("full"));
+    }
+  });
+
   it("says of an EndpointSlice whose annotations contradict each other that it cannot tell what is meant", async () => {
     const slice = (name: string, annotations: Record<string, string>) =>
       consumer.create(EndpointSliceResource, {
