@@ -81,6 +81,12 @@ export function liesWith({ spec }: PersistentVolume, clusterID: string): boolean
   );
 }
 
+/** Whether the data of a volume is in another cluster, whichever. */
+export function liesWithPeer(volume: PersistentVolume): boolean {
+  const clusterID = volume.metadata?.labels?.[Labels.remoteClusterID];
+  return clusterID !== undefined && liesWith(volume, clusterID);
+}
+
 /** What a claim asks for, as a quantity. */
 export function requestedStorage({ spec }: PersistentVolumeClaim): string {
   return spec?.resources?.requests?.["storage"] ?? "0";

@@ -15,8 +15,8 @@ import { localEvent, localKindOf, wordsOf } from "./event.js";
 import { metadataOnly } from "./local-namespace.js";
 import { isReflected, reflectionSelector, type Reflection } from "./reflected-metadata.js";
 
-/** Finds the consumer's object, of that kind, that an event of the provider is about; undefined if that is not ours to tell of. */
-export type LocalObjectLookup = (pair: NamespacePair, kind: string, event: Event) => KubeObject | undefined;
+/** Finds the consumer's object, of that kind, that an event of the provider is about; undefined if that is not ours to tell of, "unknown" while that cannot be said. */
+export type LocalObjectLookup = (pair: NamespacePair, kind: string, event: Event) => KubeObject | "unknown" | undefined;
 
 export interface EventReflectorOptions {
   workers: number;
@@ -24,11 +24,15 @@ export interface EventReflectorOptions {
   isBusy: () => boolean;
   /** How long an event may wait for quieter times in milliseconds, one that warns of something and any other. Default 10 and 30 seconds. */
   patienceMs?: { warning: number; normal: number };
+  /** How often it is asked again for an object of which nothing can be said yet, in milliseconds. Default 5 seconds. */
+  unknownLookMs?: number;
 }
 
 const PATIENCE_MS = { warning: 10_000, normal: 30_000 };
 /** How often one that waits asks whether it may go. */
 const LOOK_MS = 500;
+/** The caches of other objects than pods come with the lease, which another process may hold for long. */
+const UNKNOWN_LOOK_MS = 5_000;
 
 interface Entry {
   pair: NamespacePair;
@@ -94,15 +98,14 @@ export class EventReflector {
     const { patienceMs = PATIENCE_MS, isBusy } = this.options;
     const patience = event.type === "Warning" ? patienceMs.warning : patienceMs.normal;
     if (isBusy() && this.age(event) < patience) return { requeueAfterMs: LOOK_MS };
-    await this.tell(event, entry);
+    const kind = localKindOf(event.involvedObject);
+    const object = kind && this.lookup(entry.pair, kind, event);
+    if (object === "unknown") return { requeueAfterMs: this.options.unknownLookMs ?? UNKNOWN_LOOK_MS };
+    if (kind && object) await this.tell(event, kind, object, entry);
     entry.events.shrink(event, metadataOnly);
   }
 
-  private async tell(event: Event, entry: Entry): Promise<void> {
-    const { pair } = entry;
-    const kind = localKindOf(event.involvedObject);
-    const object = kind && this.lookup(pair, kind, event);
-    if (!kind || !object) return;
+  private async tell(event: Event, kind: string, object: KubeObject, entry: Entry): Promise<void> {
     const copy = localEvent(event, kind, object, this.reflection);
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
     // Most events are told once: making one is much less work for the API server than comparing it.

@@ -1,6 +1,6 @@
 import type { Event, ObjectReference } from "kubernetes-types/core/v1";
-import { ShadowPodResource } from "../../api/index.js";
-import type { KubeObject } from "../../runtime/index.js";
+import { ShadowEndpointSliceResource, ShadowPodResource } from "../../api/index.js";
+import { EndpointSliceResource, PodResource, apiVersionOf, type KubeObject } from "../../runtime/index.js";
 import { reflectionLabels, type Reflection } from "./reflected-metadata.js";
 
 /** Kinds whose events come back from the provider (offloading specification, §8.7). */
@@ -13,12 +13,22 @@ export const EVENT_KINDS: ReadonlySet<string> = new Set([
   "PersistentVolumeClaim",
   "Pod",
   ShadowPodResource.kind,
+  ShadowEndpointSliceResource.kind,
 ]);
 
-/** Which kind of the consumer an event of the provider is about; a ShadowPod stands for its pod. */
+/** The kinds of the consumer that the provider's own kinds stand for. */
+const STANDS_FOR: ReadonlyMap<string, string> = new Map([
+  [ShadowPodResource.kind, PodResource.kind],
+  [ShadowEndpointSliceResource.kind, EndpointSliceResource.kind],
+]);
+const API_VERSIONS: ReadonlyMap<string, string> = new Map(
+  [PodResource, EndpointSliceResource].map((type) => [type.kind, apiVersionOf(type)]),
+);
+
+/** Which kind of the consumer an event of the provider is about; a ShadowPod stands for its pod, a ShadowEndpointSlice for its EndpointSlice. */
 export function localKindOf({ kind }: ObjectReference): string | undefined {
-  if (kind === ShadowPodResource.kind) return "Pod";
-  return kind !== undefined && EVENT_KINDS.has(kind) ? kind : undefined;
+  if (kind === undefined || !EVENT_KINDS.has(kind)) return undefined;
+  return STANDS_FOR.get(kind) ?? kind;
 }
 
 /** The consumer's copy of an event of the provider, about the consumer's object. */
@@ -32,7 +42,7 @@ export function localEvent(event: Event, kind: string, object: KubeObject, refle
     ...copied,
     metadata: { name: metadata.name, namespace, labels: reflectionLabels(reflection) },
     involvedObject: {
-      apiVersion: kind === "Pod" ? "v1" : involvedObject.apiVersion,
+      apiVersion: API_VERSIONS.get(kind) ?? involvedObject.apiVersion,
       kind,
       name,
       namespace,

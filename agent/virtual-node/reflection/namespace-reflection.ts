@@ -137,25 +137,14 @@ export class NamespaceReflection {
     };
   }
 
-  /** The consumer's object of a kind that is known by a name at the provider. */
-  localObject(pair: NamespacePair, kind: string, remoteName: string): KubeObject | undefined {
+  /** The consumer's object of a kind that is known by a name at the provider; "unknown" while its namespace's objects are not known here. */
+  localObject(pair: NamespacePair, kind: string, remoteName: string): KubeObject | "unknown" | undefined {
     const local = this.namespaces.get(pair.local);
-    switch (kind) {
-      case "Service":
-        return local?.services.find(pair.local, remoteName);
-      case "EndpointSlice":
-        return local?.endpointSlices.find(pair.local, remoteName);
-      case "Ingress":
-        return local?.ingresses.find(pair.local, remoteName);
-      case "ConfigMap":
-        return local?.configMaps.find(pair.local, remoteName) ?? local?.rootCa?.find(pair.local, remoteName);
-      case "Secret":
-        return local?.secrets.find(pair.local, remoteName);
-      case "PersistentVolumeClaim":
-        return local?.claims.find(pair.local, remoteName);
-      default:
-        return undefined;
-    }
+    if (!local) return "unknown";
+    const informers = informersOfKind(local, kind);
+    const found = informers.map((informer) => informer.find(pair.local, remoteName)).find((one) => one !== undefined);
+    if (found) return found;
+    return informers.every(({ hasSynced }) => hasSynced) ? undefined : "unknown";
   }
 
   private enqueueAll(): void {
@@ -184,6 +173,26 @@ export class NamespaceReflection {
 
 const DEFAULT_SETTINGS = { workers: 3, policy: "DenyList" } as const;
 const NOTHING: NamespaceActivity = { stop: () => Promise.resolve() };
+
+/** Those that have the consumer's objects of a kind that events are about. */
+function informersOfKind(local: LocalNamespace, kind: string): Pick<Informer<KubeObject>, "find" | "hasSynced">[] {
+  switch (kind) {
+    case "Service":
+      return [local.services];
+    case "EndpointSlice":
+      return [local.endpointSlices];
+    case "Ingress":
+      return [local.ingresses];
+    case "ConfigMap":
+      return local.rootCa ? [local.configMaps, local.rootCa] : [local.configMaps];
+    case "Secret":
+      return [local.secrets];
+    case "PersistentVolumeClaim":
+      return [local.claims];
+    default:
+      return [];
+  }
+}
 
 function clusterLabelOnly({ apiVersion, kind, metadata }: Node): Node {
   const { name, uid, resourceVersion, labels } = metadata ?? {};

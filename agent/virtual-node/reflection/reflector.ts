@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { Labels } from "../../api/index.js";
 import {
   Controller,
@@ -7,6 +7,7 @@ import {
   TerminalError,
   isDeleting,
   isInvalid,
+  isRefused,
   keyOf,
   messageOf,
   splitKey,
@@ -213,11 +214,25 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
     try {
       return await remote.apply(this.kind.remote, desired, { fieldManager: REFLECTION_FIELD_MANAGER });
     } catch (error) {
-      if (isInvalid(error) && present && this.kind.replaceable) {
+      if (present && this.kind.replaceable && isImmutable(error) && (await this.isAdmittedAnew(desired))) {
         await this.remove(present);
         throw new Error(`${messageOf(error)}: made anew`, { cause: error });
       }
       recorder.warning(this.kind.local, object, "FailedReflection", messageOf(error));
+      throw error;
+    }
+  }
+
+  /** Whether the provider would take the copy as a new object, asked by another name: one that works is not given up for one that is refused. */
+  private async isAdmittedAnew(desired: DeepPartial<R>): Promise<boolean> {
+    const { namespace, labels, annotations } = (desired as KubeObject).metadata ?? {};
+    const metadata = { name: `probe-${randomUUID()}`, namespace, labels, annotations };
+    try {
+      await this.context.remote.create(this.kind.remote, { ...desired, metadata } as R, { dryRun: true });
+      return true;
+    } catch (error) {
+      // The former one counts until it has gone.
+      if (isRefused(error)) return messageOf(error).includes("exceeded quota");
       throw error;
     }
   }
@@ -242,6 +257,11 @@ export class Reflector<L extends KubeObject, R extends KubeObject> {
 
 function listOf<T extends KubeObject>(informers: Informer<T>[]): T[] {
   return informers.flatMap((informer) => informer.list());
+}
+
+/** Whether the API server says that a field can have no other value. Policies refuse with the same code, and what they refuse is no better when made anew. */
+function isImmutable(error: unknown): boolean {
+  return isInvalid(error) && messageOf(error).includes("field is immutable");
 }
 
 function fingerprintOf(...parts: unknown[]): string {

@@ -4,6 +4,7 @@ import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import {
   ConfigurationResource,
   ForeignClusterResource,
+  NetworkResource,
   QuotaResource,
   ShadowEndpointSliceResource,
   ShadowPodResource,
@@ -545,5 +546,73 @@ describe("shadow resources against a real API server", function () {
     });
     await client.delete(ShadowEndpointSliceResource, id("direct-1"));
     await gone(client, EndpointSliceResource, id("direct-1"));
+  });
+
+  it("leads to no address that is not the consumer's: of nodes, API servers, pods and Services here, and of other peers", async () => {
+    const remapped = async (name: string, pod: string, here: string): Promise<void> => {
+      await client.create(
+        ConfigurationResource,
+        ConfigurationResource.build({
+          metadata: { ...id(name), labels: { "liqo.io/remote-cluster-id": name } },
+          spec: { remote: { cidr: { pod: [pod], external: [] } } },
+        }),
+      );
+      const status = { remote: { cidr: { pod: [here], external: [] } } };
+      await client.mergePatch(ConfigurationResource, id(name), { status }, { subresource: "status" });
+    };
+    for (const [type, cidr] of Object.entries({ pod: "10.250.0.0/16", service: "10.251.0.0/16" })) {
+      const labels = { "ipam.liqo.io/network-type": `${type}-cidr` };
+      const metadata = { name: `own-${type}`, namespace: "liqo", labels };
+      await client.create(NetworkResource, NetworkResource.build({ metadata, spec: { cidr } }));
+    }
+    await remapped("victim", "10.80.0.0/16", "10.81.0.0/16");
+    await client.create(NodeResource, { metadata: { name: "target" } });
+    const addresses = [{ type: "InternalIP", address: "192.168.9.1" }];
+    await client.mergePatch(NodeResource, { name: "target" }, { status: { addresses } }, { subresource: "status" });
+    // As an API server writes it that is reached from outside; the test's own one does not.
+    const apiServer = "192.168.9.100";
+    const kubernetes = { name: "kubernetes", namespace: "default" };
+    await client.create(EndpointSliceResource, {
+      metadata: { ...kubernetes, labels: { "kubernetes.io/service-name": "kubernetes" } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: [apiServer] }],
+    });
+
+    const wrong = ["10.250.1.1", "10.250.1.2", "10.251.0.1", "10.81.0.5", "192.168.9.1", apiServer];
+    const right = { "10.200.1.2": "10.71.1.2", "203.0.113.9": "203.0.113.9", "10.80.0.7": "10.81.0.7" };
+    // What it says to be reached directly is no more its own for that.
+    const data = JSON.stringify({ clusterAddresses: { victim: ["10.80.0.7", "10.250.1.2"] } });
+    const endpoints = [...wrong, ...Object.keys(right)].map((address) => ({ addresses: [address] }));
+    const template = { addressType: "IPv4" as const, endpoints, ports: [] };
+    const shadow = await client.create(
+      ShadowEndpointSliceResource,
+      ShadowEndpointSliceResource.build({
+        metadata: { ...id("greedy"), labels: ORIGIN, annotations: { "liqo.io/direct-connections-data": data } },
+        spec: { template },
+      }),
+    );
+    const served = async (): Promise<string[] | undefined> =>
+      (await client.get(EndpointSliceResource, id("greedy")))?.endpoints.flatMap(({ addresses: all }) => all);
+    // What guards the addresses comes by watches of its own.
+    await eventually("the consumer's own addresses alone", async () => {
+      return (await served())?.join() === Object.values(right).join();
+    });
+    const event = await eventually("the event", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.find(
+        ({ reason, message = "" }) => reason === "EndpointsRefused" && wrong.every((one) => message.includes(one)),
+      );
+    });
+    expect(event.involvedObject).to.include({ kind: "ShadowEndpointSlice", uid: shadow.metadata.uid });
+    expect(event.type).to.equal("Warning");
+
+    await client.delete(NodeResource, { name: "target" });
+    await eventually("an address that is no node's any more", async () => (await served())?.includes("192.168.9.1"));
+    await client.delete(ShadowEndpointSliceResource, id("greedy"));
+    await gone(client, EndpointSliceResource, id("greedy"));
+    await client.delete(EndpointSliceResource, kubernetes);
+    await client.delete(ConfigurationResource, id("victim"));
+    for (const type of ["pod", "service"])
+      await client.delete(NetworkResource, { name: `own-${type}`, namespace: "liqo" });
   });
 });

@@ -212,4 +212,79 @@ describe("claims with their data in the own cluster", function () {
     controller = await startController(server, "consumer");
     await gone(client, PersistentVolumeClaimResource, { name: claim.metadata?.uid ?? "", namespace: STORAGE });
   });
+
+  it("follow the scheduler to another node, and are given back to it where the real class has no volume for one", async () => {
+    await client.create(NodeResource, { metadata: { name: "node-2" } });
+    const select = (node: string | null, name: string, namespace: string): Promise<unknown> =>
+      client.mergePatch(
+        PersistentVolumeClaimResource,
+        { name, namespace },
+        { metadata: { annotations: { [SELECTED_NODE]: node } } },
+      );
+    const nodeOf = (claim?: PersistentVolumeClaim) => claim?.metadata?.annotations?.[SELECTED_NODE];
+    const claim = await makeClaim("moving", "node-1");
+    const first = await realOf(claim);
+    const real = first.metadata?.name ?? "";
+    await select("node-2", "moving", NAMESPACE);
+    await eventually("the real claim for node-2", async () => nodeOf(await claimOf(real, STORAGE)) === "node-2");
+    expect((await claimOf(real, STORAGE))?.metadata?.uid).to.equal(first.metadata?.uid);
+
+    // As provisioners do that have no room within reach of a node.
+    await select(null, real, STORAGE);
+    await eventually("no node chosen", async () => nodeOf(await claimOf("moving")) === undefined);
+    await gone(client, PersistentVolumeClaimResource, { name: real, namespace: STORAGE });
+    const event = await eventually("the event", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.find(({ message, involvedObject: { name } }) => name === "moving" && message?.includes("node-2"));
+    });
+    expect(event.reason).to.equal("ReschedulingRequired");
+    expect(event.message).to.contain("class disks has no volume for node node-2").and.contain(`${STORAGE}/${real}`);
+    await select("node-1", "moving", NAMESPACE);
+    const second = await realOf(claim);
+    expect(nodeOf(second)).to.equal("node-1");
+    await provisionReal(second);
+    await bound("moving");
+    expect(nodeOf(await claimOf("moving"))).to.equal("node-1");
+  });
+
+  it("have the size of their data, also where a real claim is left and the data is with a provider", async () => {
+    const claim = await makeClaim("left", "node-1");
+    const real = await realOf(claim);
+    const name = `pvc-${claim.metadata?.uid}`;
+    const provider = { key: Labels.remoteClusterID, operator: "In", values: ["provider"] };
+    // As a virtual node does, which the scheduler has chosen meanwhile.
+    await client.create(PersistentVolumeResource, {
+      metadata: {
+        name,
+        labels: { [Labels.remoteClusterID]: "provider" },
+        annotations: { "pv.kubernetes.io/provisioned-by": "liqo.io/storage" },
+      },
+      spec: {
+        hostPath: { path: "/tmp/liqo-placeholder" },
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "liqo",
+        persistentVolumeReclaimPolicy: "Delete",
+        claimRef: {
+          apiVersion: "v1",
+          kind: "PersistentVolumeClaim",
+          name: "left",
+          namespace: NAMESPACE,
+          uid: claim.metadata?.uid,
+        },
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [provider] }] } },
+      },
+    });
+    await bound("left");
+    await provisionReal(real);
+    await eventually("the real claim bound", async () => {
+      return (await claimOf(real.metadata?.name ?? "", STORAGE))?.status?.phase === "Bound";
+    });
+    // Another claim that is seen through tells that this one has been, too.
+    const next = await makeClaim("after", "node-1");
+    await provisionReal(await realOf(next));
+    await bound("after");
+    expect((await claimOf("left"))?.status?.capacity).to.deep.equal({ storage: "1Gi" });
+    expect((await client.get(PersistentVolumeResource, { name }))?.spec?.capacity).to.deep.equal({ storage: "1Gi" });
+  });
 });

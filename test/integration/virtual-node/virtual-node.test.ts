@@ -883,6 +883,42 @@ describe("virtual node between two API servers", function () {
     await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
   });
 
+  it("asks for no further token once a pod has ended", async () => {
+    await createPod("ended", withToken);
+    const first = await appears(provider, SecretResource, remote("ended-token"));
+    // While it runs, it gets another one when that goes.
+    await provider.delete(SecretResource, remote("ended-token"));
+    const second = await appears(
+      provider,
+      SecretResource,
+      remote("ended-token"),
+      ({ metadata }) => metadata?.uid !== first.metadata?.uid,
+      RETRIED_MS,
+    );
+    expect(second.data).to.have.all.keys(...Object.keys(first.data ?? {}));
+    await runRemotely("ended", running());
+    await appears(consumer, PodResource, local("ended"), ({ status }) => status?.phase === "Running");
+    const terminated = { exitCode: 0, reason: "Completed", startedAt: START, finishedAt: START };
+    const containerStatuses = [
+      { name: "main", image: "web", imageID: "", ready: false, restartCount: 0, state: { terminated } },
+    ];
+    await runRemotely("ended", { phase: "Succeeded", containerStatuses });
+    const uid = (await appears(provider, ShadowPodResource, remote("ended"))).metadata.uid;
+    // As the provider's controller tells.
+    const status = { phase: "Succeeded" };
+    await provider.mergePatch(ShadowPodResource, remote("ended"), { status }, { subresource: "status" });
+    await appears(consumer, PodResource, local("ended"), ({ status: now }) => now?.phase === "Succeeded");
+    await provider.delete(SecretResource, remote("ended-token"));
+    await consumer.mergePatch(PodResource, local("ended"), { metadata: { labels: { looked: "at" } } });
+    await createPod("after-ended", withToken);
+    await appears(provider, SecretResource, remote("after-ended-token"));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await provider.get(SecretResource, remote("ended-token"))).to.equal(undefined);
+    expect((await provider.get(ShadowPodResource, remote("ended")))?.metadata.uid).to.equal(uid);
+    for (const name of ["ended", "after-ended"])
+      await consumer.delete(PodResource, local(name), { gracePeriodSeconds: 0 });
+  });
+
   it("lends pods no token where their namespace wants none, unless they ask for it, and says so on each", async () => {
     const key = "liqo.io/api-server-support";
     const metadata = { ...local("offloading"), annotations: { [key]: "disabled" } };
@@ -976,6 +1012,15 @@ describe("virtual node between two API servers", function () {
     await appears(provider, ShadowEndpointSliceResource, remote("web-abc"), ({ spec }) =>
       Boolean(spec.template?.endpoints?.some(({ addresses }) => addresses[0] === "10.70.0.8")),
     );
+    // Another one, when the IP is made anew: what has been lent does not change.
+    await consumer.delete(IPResource, local("seven"));
+    await consumer.create(IPResource, IPResource.build({ metadata: local("seven"), spec: { ip: "192.168.7.7" } }));
+    const moved = { status: { ...status, ip: "10.70.0.18" } };
+    await consumer.mergePatch(IPResource, local("seven"), moved, { subresource: "status" });
+    const followed = await appears(provider, ShadowEndpointSliceResource, remote("web-abc"), ({ spec }) =>
+      Boolean(spec.template?.endpoints?.some(({ addresses }) => addresses[0] === "10.70.0.18")),
+    );
+    expect(JSON.stringify(followed.spec)).to.not.contain("10.70.0.8");
   });
 
   it("names endpoints at another provider by that provider's own addresses, for Services that are to reach them directly", async () => {

@@ -2,11 +2,15 @@ import { expect } from "chai";
 import type { Endpoint } from "kubernetes-types/discovery/v1";
 import {
   ConfigurationResource,
+  Labels,
+  NetworkResource,
+  NetworkType,
   ShadowEndpointSliceResource,
   ShadowPodResource,
   type ShadowPod,
 } from "../../../agent/api/index.js";
-import { clustersBehind, endpointSliceOf } from "../../../agent/controller/offloading/shadow-endpoint-slice/mapping.js";
+import { addressGuard } from "../../../agent/controller/offloading/shadow-endpoint-slice/address-guard.js";
+import { endpointSliceOf } from "../../../agent/controller/offloading/shadow-endpoint-slice/mapping.js";
 import {
   CHANGES_ANNOTATION,
   appliedChanges,
@@ -74,7 +78,7 @@ describe("EndpointSlice of a ShadowEndpointSlice", () => {
       spec: { template: { addressType: "IPv4", endpoints, ports: [] } },
     });
     const configurationOf = (id: string) => (id === "stranger" ? undefined : configuration);
-    const result = endpointSliceOf(shadow, { reachable, configurationOf });
+    const result = endpointSliceOf(shadow, { reachable, configurationOf, guard: () => true }).slice;
     expect(result.metadata?.annotations).to.deep.equal({});
     return result.endpoints;
   };
@@ -101,17 +105,51 @@ describe("EndpointSlice of a ShadowEndpointSlice", () => {
     expect(slice(endpoints, direct).map(({ addresses }) => addresses[0])).to.deep.equal(["10.11.0.2"]);
   });
 
-  it("depends on the consumer and on those that are reached directly", () => {
-    const behind = (annotations: Record<string, string>): string[] =>
-      clustersBehind(
-        ShadowEndpointSliceResource.build({
-          metadata: { name: "s", labels: { "offloading.liqo.io/origin": "consumer" }, annotations },
-          spec: {},
-        }),
-      );
-    const data = JSON.stringify({ clusterAddresses: { neighbour: ["10.1.0.1", "10.1.0.2"] } });
-    expect(behind({})).to.deep.equal(["consumer"]);
-    expect(behind({ "liqo.io/direct-connections-data": data })).to.include.members(["consumer", "neighbour"]);
-    expect(behind({ "liqo.io/direct-connections-data": "{" })).to.deep.equal(["consumer"]);
+  it("names each address once that is refused, as the consumer calls it, and what is wrong in no annotation matters", () => {
+    const annotations = { "liqo.io/direct-connections-data": "{" };
+    const template = {
+      addressType: "IPv4" as const,
+      endpoints: [{ addresses: ["10.1.0.1"] }, { addresses: ["10.1.0.1", "10.1.0.2"] }],
+      ports: [],
+    };
+    const metadata = { name: "s", labels: { "offloading.liqo.io/origin": "consumer" }, annotations };
+    const { slice: made, refused } = endpointSliceOf(
+      ShadowEndpointSliceResource.build({ metadata, spec: { template } }),
+      { reachable: true, configurationOf: () => configuration, guard: (address) => address !== "10.11.0.1" },
+    );
+    expect(made.endpoints).to.deep.equal([{ addresses: ["10.11.0.2"] }]);
+    expect(refused).to.deep.equal(["10.1.0.1"]);
+  });
+});
+
+describe("addresses that consumers' endpoints may have", () => {
+  const network = (type: string, cidr: string) =>
+    NetworkResource.build({ metadata: { labels: { [Labels.networkType]: type } }, spec: { cidr } });
+  const of = (clusterID: string, name: string) => ({
+    ...configuration,
+    metadata: { labels: { "liqo.io/remote-cluster-id": clusterID } },
+    status: { remote: { cidr: { pod: [name], external: [] } } },
+  });
+  const guard = addressGuard({
+    networks: [
+      network(NetworkType.pod, "10.244.0.0/16"),
+      network(NetworkType.service, "10.96.0.0/12"),
+      network(NetworkType.reserved, "10.5.0.0/16"),
+    ],
+    configurations: [of("consumer", "10.11.0.0/16"), of("victim", "10.12.0.0/16")],
+    isHost: (address) => ["172.18.0.2", "fd00::2", "10.11.0.200"].includes(address),
+  });
+
+  it("are those of its own cluster, of clusters that it reaches directly, and outside of all that is known", () => {
+    expect(guard("10.11.0.1", ["consumer"])).to.equal(true);
+    expect(guard("10.12.0.1", ["consumer", "victim"])).to.equal(true);
+    for (const address of ["192.0.2.1", "10.5.0.1", "fd00::3", "web.example.com"])
+      expect(guard(address, ["consumer"]), address).to.equal(true);
+  });
+
+  it("are no node's, API server's, pod's or Service's here, and no other peer's", () => {
+    const wrong = ["172.18.0.2", "fd00:0:0::2", "FD00::2", "10.244.3.4", "10.96.0.1", "10.12.0.1", "10.11.0.200"];
+    for (const address of wrong) expect(guard(address, ["consumer"]), address).to.equal(false);
+    expect(guard("10.244.3.4", ["consumer", "victim"])).to.equal(false);
   });
 });

@@ -3,13 +3,14 @@ import { once } from "node:events";
 import type { Event } from "kubernetes-types/core/v1";
 import { createLogger, kubeTime, type KubeClient, type WatchEvent } from "../../../agent/runtime/index.js";
 import type { VirtualNodeContext } from "../../../agent/virtual-node/context.js";
-import { EventReflector } from "../../../agent/virtual-node/reflection/event-reflector.js";
+import { EventReflector, type LocalObjectLookup } from "../../../agent/virtual-node/reflection/event-reflector.js";
 import { localEvent } from "../../../agent/virtual-node/reflection/event.js";
 import { until } from "../../clusters/support/wait.js";
 
 const DEADLINE_MS = 5_000;
 const PATIENCE_MS = { warning: 600, normal: 1_200 };
 const PAIR = { local: "shop", remote: "shop-there" };
+const POD = { metadata: { name: "web", namespace: PAIR.local, uid: "u" } };
 
 const event = (name: string, type: "Normal" | "Warning", resourceVersion = "1"): Event => ({
   metadata: { name, namespace: PAIR.remote, uid: name, resourceVersion, creationTimestamp: kubeTime() },
@@ -25,7 +26,13 @@ const listing = (items: Event[]) =>
   };
 
 /** A reflector whose provider has these events, and whose consumer has these copies; and what it has written for the consumer. */
-function reflector(events: Event[], isBusy: () => boolean, patienceMs = PATIENCE_MS, copies: Event[] = []) {
+function reflector(
+  events: Event[],
+  isBusy: () => boolean,
+  patienceMs = PATIENCE_MS,
+  copies: Event[] = [],
+  lookup: LocalObjectLookup = () => POD,
+) {
   const written: string[] = [];
   const write = (_type: unknown, { message = "" }: Event): Promise<Event> => {
     written.push(message);
@@ -50,9 +57,8 @@ function reflector(events: Event[], isBusy: () => boolean, patienceMs = PATIENCE
     logger: createLogger("test"),
     config: { homeClusterId: "consumer", foreignClusterId: "provider" },
   } as unknown as VirtualNodeContext;
-  const pod = { metadata: { name: "web", namespace: PAIR.local, uid: "u" } };
-  const options = { workers: 1, isBusy, patienceMs };
-  const told = new EventReflector(context, () => pod, options);
+  const options = { workers: 1, isBusy, patienceMs, unknownLookMs: 20 };
+  const told = new EventReflector(context, lookup, options);
   told.start();
   const activity = told.open(PAIR);
   return {
@@ -80,13 +86,12 @@ describe("events of the provider", () => {
   });
 
   it("that an earlier run of the process has told are told again only where they say something else", async () => {
-    const pod = { metadata: { name: "web", namespace: PAIR.local, uid: "u" } };
     const reflection = { origin: "consumer", destination: "provider" };
     const older = ["same", "other", "never"].map((name) => {
       const { metadata, ...rest } = event(name, "Normal");
       return { metadata: { ...metadata, creationTimestamp: "2026-01-01T00:00:00Z" }, ...rest };
     });
-    const [same, other] = older.map((one) => localEvent(one, "Pod", pod, reflection)) as [Event, Event];
+    const [same, other] = older.map((one) => localEvent(one, "Pod", POD, reflection)) as [Event, Event];
     const copies = [same, { ...other, message: "something else" }];
     const { written, change, stop } = reflector(older, () => false, PATIENCE_MS, copies);
     await until("both", DEADLINE_MS, () => Promise.resolve(written.length === 2 || undefined), 5);
@@ -95,6 +100,30 @@ describe("events of the provider", () => {
     await until("the change", DEADLINE_MS, () => Promise.resolve(written.length === 3 || undefined), 5);
     await stop();
     expect(written.at(-1)).to.equal("same of 2");
+  });
+
+  it("are told once their objects are known, and not before anybody can say whether there are any", async () => {
+    let found: ReturnType<LocalObjectLookup> = "unknown";
+    let asked = 0;
+    const lookup: LocalObjectLookup = () => {
+      asked += 1;
+      return found;
+    };
+    const early = reflector([event("a", "Warning")], () => false, PATIENCE_MS, [], lookup);
+    await until("some looks", DEADLINE_MS, () => Promise.resolve(asked > 2 || undefined), 5);
+    expect(early.written).to.deep.equal([]);
+    found = POD;
+    await until("the event", DEADLINE_MS, () => Promise.resolve(early.written.length === 1 || undefined), 5);
+    await early.stop();
+
+    found = undefined;
+    asked = 0;
+    const none = reflector([event("b", "Warning")], () => false, PATIENCE_MS, [], lookup);
+    await until("a look", DEADLINE_MS, () => Promise.resolve(asked > 0 || undefined), 5);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(asked).to.equal(1);
+    expect(none.written).to.deep.equal([]);
+    await none.stop();
   });
 
   it("that have waited are told as soon as it is quiet", async () => {

@@ -269,6 +269,9 @@ describe("reflection", () => {
     };
     expect(localKindOf(event.involvedObject)).to.equal("Pod");
     expect(localKindOf({ kind: "ReplicaSet" })).to.equal(undefined);
+    expect(localKindOf({ kind: "ShadowEndpointSlice" })).to.equal("EndpointSlice");
+    const ofSlice = localEvent(event, "EndpointSlice", { metadata: { name: "web-1" } }, reflection);
+    expect(ofSlice.involvedObject).to.include({ kind: "EndpointSlice", apiVersion: "discovery.k8s.io/v1" });
     const copy = localEvent(event, "Pod", { metadata: { name: "web", namespace: "shop", uid: "u" } }, reflection);
     expect(copy.involvedObject).to.deep.equal({
       kind: "Pod",

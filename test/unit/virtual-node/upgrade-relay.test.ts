@@ -24,6 +24,19 @@ const HANDSHAKE = [
   "",
   "",
 ].join("\r\n");
+/** As kubectl speaks since 1.31. */
+const WEBSOCKET_HANDSHAKE = [
+  "GET /exec/ns/pod/main?command=sh HTTP/1.1",
+  "Host: kubelet",
+  "Authorization: Bearer callers-secret",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  "Sec-WebSocket-Version: 13",
+  "Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io",
+  "",
+  "",
+].join("\r\n");
 const ANSWER =
   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
 
@@ -48,7 +61,11 @@ for (const secure of [false, true]) {
       upstream.on("upgrade", provider);
       return connectTo(upstream, early);
     };
-    const connectTo = async (upstream: http.Server | https.Server, early: Buffer): Promise<net.Socket> => {
+    const connectTo = async (
+      upstream: http.Server | https.Server,
+      early: Buffer,
+      handshake = HANDSHAKE,
+    ): Promise<net.Socket> => {
       const server = new URL(`${secure ? "https" : "http"}://127.0.0.1:${await listen(upstream)}`);
       const agent = secure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true });
       const credentials: Credentials = {
@@ -71,7 +88,7 @@ for (const secure of [false, true]) {
           } as tls.ConnectionOptions)
         : net.connect({ port, host: "127.0.0.1", allowHalfOpen: true });
       await once(client, secure ? "secureConnect" : "connect");
-      client.write(Buffer.concat([Buffer.from(HANDSHAKE), early]));
+      client.write(Buffer.concat([Buffer.from(handshake), early]));
       return client;
     };
     /** Not by iteration, which would close the writing side too. */
@@ -118,6 +135,52 @@ for (const secure of [false, true]) {
         authorization: "Bearer tenant",
       });
       expect(headers).to.not.have.any.keys("impersonate-user", "x-remote-user");
+    });
+
+    it("of a WebSocket are passed through byte for byte, with what both sides agree upon", async () => {
+      const [early, late, answer] = [randomBytes(1_000), randomBytes(1_000_000), randomBytes(1_000_000)];
+      const agreed = [
+        "HTTP/1.1 101 Switching Protocols",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=",
+        "Sec-WebSocket-Protocol: v5.channel.k8s.io",
+        "",
+        "",
+      ].join("\r\n");
+      let asked: Pick<http.IncomingMessage, "method" | "url" | "headers"> | undefined;
+      const chunks: Buffer[] = [];
+      const upstream = create();
+      upstream.on("upgrade", (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
+        asked = request;
+        socket.write(agreed);
+        socket.unshift(head);
+        let received = 0;
+        socket.on("data", (chunk: Buffer) => {
+          chunks.push(chunk);
+          received += chunk.length;
+          if (received === early.length + late.length) socket.end(answer);
+        });
+      });
+      const client = await connectTo(upstream, early, WEBSOCKET_HANDSHAKE);
+      const reply = readAll(client);
+      client.write(late);
+      const text = await reply;
+      client.end();
+      expect(Buffer.concat(chunks).equals(Buffer.concat([early, late]))).to.equal(true);
+      const end = text.indexOf("\r\n\r\n") + 4;
+      expect(text.subarray(0, end).toString().toLowerCase().split("\r\n")).to.have.members(
+        agreed.toLowerCase().split("\r\n"),
+      );
+      expect(text.subarray(end).equals(answer)).to.equal(true);
+      expect(asked).to.include({ method: "GET", url: "/api/v1/exec?command=sh" });
+      expect(asked?.headers).to.include({
+        upgrade: "websocket",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "sec-websocket-version": "13",
+        "sec-websocket-protocol": "v5.channel.k8s.io, v4.channel.k8s.io",
+        authorization: "Bearer tenant",
+      });
     });
 
     it("end for the client when the provider's side ends", async () => {

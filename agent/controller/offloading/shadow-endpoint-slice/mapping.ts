@@ -9,29 +9,48 @@ import {
   type ShadowEndpointSlice,
 } from "../../../api/index.js";
 import { ownerReference } from "../../../runtime/index.js";
+import type { AddressGuard } from "./address-guard.js";
 
 export interface SliceInputs {
   /** Whether the consumer's pods can be reached now. */
   reachable: boolean;
   /** This cluster's Configuration of a cluster, undefined without a network towards it. */
   configurationOf: (clusterID: string) => Configuration | undefined;
+  /** Which addresses, as this cluster knows them, endpoints may have. */
+  guard: AddressGuard;
 }
 
-/** The EndpointSlice that a ShadowEndpointSlice asks for, with addresses as this cluster knows them (offloading specification, §8.6). */
-export function endpointSliceOf(shadow: ShadowEndpointSlice, inputs: SliceInputs): EndpointSlice {
+export interface MappedSlice {
+  slice: EndpointSlice;
+  /** Addresses, as the consumer names them, that no consumer's endpoint may have. */
+  refused: string[];
+}
+
+/**
+ * The EndpointSlice that a ShadowEndpointSlice asks for, with addresses as this cluster knows them (offloading specification, §8.6), and without those that are not
+ * the consumer's to lead to.
+ */
+export function endpointSliceOf(shadow: ShadowEndpointSlice, inputs: SliceInputs): MappedSlice {
   const { name, namespace, labels, annotations = {} } = shadow.metadata;
   const { [Annotations.directConnectionsData]: directData, ...kept } = annotations;
   const { addressType = "IPv4", endpoints = [], ports } = shadow.spec.template ?? {};
   const origin = labels?.[Labels.offloadingOrigin] ?? "";
   const direct = directClusters(directData);
-  const translate = (address: string): string | undefined => {
+  const refused = new Set<string>();
+  const map = (address: string): string | undefined => {
     const cluster = direct.get(address);
     const configuration = inputs.configurationOf(cluster ?? origin);
     // Without a network to the third cluster its address means nothing here.
     if (!configuration) return cluster === undefined ? address : undefined;
     return mapRemoteAddress(configuration, address);
   };
-  return {
+  const translate = (address: string): string | undefined => {
+    const mapped = map(address);
+    if (mapped === undefined || inputs.guard(mapped, [origin, direct.get(address) ?? origin])) return mapped;
+    refused.add(address);
+    return undefined;
+  };
+  const slice: EndpointSlice = {
     metadata: {
       name,
       namespace,
@@ -43,15 +62,7 @@ export function endpointSliceOf(shadow: ShadowEndpointSlice, inputs: SliceInputs
     endpoints: endpoints.flatMap((endpoint) => mapEndpoint(endpoint, translate, inputs.reachable)),
     ports,
   };
-}
-
-/** The clusters whose Configurations decide about the addresses of a slice: the consumer's, and those that it names as reached directly. */
-export function clustersBehind({ metadata }: ShadowEndpointSlice): string[] {
-  const { labels, annotations } = metadata;
-  return [
-    labels?.[Labels.offloadingOrigin] ?? "",
-    ...directClusters(annotations?.[Annotations.directConnectionsData]).values(),
-  ];
+  return { slice, refused: [...refused] };
 }
 
 /** An endpoint without any address left is dropped. Only `ready` that is true or unset may become false, never the other way. */

@@ -11,8 +11,13 @@ import {
   keyOf,
 } from "../../../runtime/index.js";
 import { reportCapacity, reschedule } from "../../../storage/claim-updates.js";
-import { isVirtualClaim, refuseImpossible, selectedNodeOf } from "../../../storage/virtual-claim.js";
-import { requestedStorage, virtualVolume } from "../../../storage/virtual-volume.js";
+import {
+  SELECTED_NODE_ANNOTATION,
+  isVirtualClaim,
+  refuseImpossible,
+  selectedNodeOf,
+} from "../../../storage/virtual-claim.js";
+import { liesWithPeer, requestedStorage, virtualVolume } from "../../../storage/virtual-volume.js";
 import type { ControllerContext } from "../../context.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { claimOfUid, claims as claimsOf, volumes as volumesOf } from "./informers.js";
@@ -36,10 +41,35 @@ export function localClaimController(context: ControllerContext): Controller {
     if (!claim || isDeleting(claim) || !isVirtualClaim(claim)) return;
     const real = claims.find(Names.storageNamespace, claim.metadata?.uid ?? "");
     if (claim.spec?.volumeName) return real && follow(claim, real);
-    const node = nodes.get(selectedNodeOf(claim) ?? "");
-    if (!node || isVirtual(node)) return;
+    const selected = selectedNodeOf(claim);
+    const node = nodes.get(selected ?? "");
+    if (!selected || (node && isVirtual(node))) return;
+    // Its end brings the next pass.
+    if (real && isDeleting(real)) return;
+    if (real && hasGivenUp(real)) return giveBack(claim, real);
+    if (!node) return;
     refuseImpossible(claim, events);
-    return provide(claim, real ?? (await makeReal(claim)));
+    return provide(claim, real ? await moved(real, selected) : await makeReal(claim));
+  }
+
+  /** The scheduler is to decide anew. First the real claim goes, which belongs to the former decision: by one without a node it is told that there is no volume. */
+  async function giveBack(claim: PersistentVolumeClaim, real: PersistentVolumeClaim): Promise<void> {
+    const { name = "", namespace, uid } = real.metadata ?? {};
+    await client.delete(PersistentVolumeClaimResource, { name, namespace }, { uid });
+    const why = `the provisioner of class ${real.spec?.storageClassName} has no volume for node ${selectedNodeOf(claim)}: the events of claim ${namespace}/${name} say why`;
+    await reschedule(client, events, claim, why);
+  }
+
+  /** The real claim, for the node that the scheduler has chosen last. */
+  async function moved(real: PersistentVolumeClaim, node: string): Promise<PersistentVolumeClaim> {
+    if (real.spec?.volumeName || selectedNodeOf(real) === node) return real;
+    const { name = "", namespace, resourceVersion } = real.metadata ?? {};
+    // One whose provisioner gives up meanwhile must not be asked again unnoticed.
+    const metadata = { resourceVersion, annotations: { [SELECTED_NODE_ANNOTATION]: node } };
+    const by = { fieldManager: FIELD_MANAGER };
+    const updated = await client.mergePatch(PersistentVolumeClaimResource, { name, namespace }, { metadata }, by);
+    claims.observe(updated);
+    return updated;
   }
 
   async function makeReal(claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
@@ -79,9 +109,11 @@ export function localClaimController(context: ControllerContext): Controller {
   }
 
   async function follow(claim: PersistentVolumeClaim, real: PersistentVolumeClaim): Promise<void> {
-    if (compareQuantities(requestedStorage(claim), requestedStorage(real)) > 0) await enlarge(claim, real);
     const volume = volumes.get(claim.spec?.volumeName ?? "");
-    if (volume) await reportCapacity(client, claim, volume, real.status?.capacity?.["storage"]);
+    // A real claim may be left of a node that was chosen before one of a provider's.
+    if (!volume || liesWithPeer(volume)) return;
+    if (compareQuantities(requestedStorage(claim), requestedStorage(real)) > 0) await enlarge(claim, real);
+    await reportCapacity(client, claim, volume, real.status?.capacity?.["storage"]);
   }
 
   async function enlarge(claim: PersistentVolumeClaim, real: PersistentVolumeClaim): Promise<void> {
@@ -114,6 +146,11 @@ export function localClaimController(context: ControllerContext): Controller {
     .watch(volumes, ofVolume)
     .watch(nodes, (_node, { type }) => (type === "added" ? waiting() : []))
     .watch(classes, waiting);
+}
+
+/** Where a provisioner can make no volume for the node, it takes the node away. */
+function hasGivenUp(real: PersistentVolumeClaim): boolean {
+  return !real.spec?.volumeName && selectedNodeOf(real) === undefined;
 }
 
 function isVirtual({ metadata }: Node): boolean {
