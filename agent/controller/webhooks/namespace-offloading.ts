@@ -13,6 +13,7 @@ import { remoteNamespaceName } from "../offloading/namespace-offloading/remote-n
 import { allow, deny, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { evictionDelayProblem } from "./eviction-delay.js";
+import { whenSynced } from "./when-synced.js";
 
 const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
@@ -23,7 +24,7 @@ const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 export function namespaceOffloadingValidator({ config, informers }: WebhookContext): AdmissionHandler {
   const volumes = informers.for(PersistentVolumeResource);
   const namespaces = informers.for(NamespaceResource);
-  return (request) => {
+  return whenSynced([volumes, namespaces], (request) => {
     const { object, oldObject, operation, namespace = "" } = request as AdmissionRequest<NamespaceOffloading>;
     if (operation === "DELETE" && oldObject) {
       const owner = namespaces.get(namespace);
@@ -31,12 +32,13 @@ export function namespaceOffloadingValidator({ config, informers }: WebhookConte
       const goesAnyway = isDeleting(oldObject) || !owner || isDeleting(owner);
       return goesAnyway ? allow() : checkEnd(oldObject, volumes.list());
     }
-    if (!object) return allow();
+    // What has been accepted once must be able to end, by whatever rule.
+    if (!object || isDeleting(object)) return allow();
     const answer = checkOffloading(object, namespace, config.clusterId);
     if (!answer.allowed) return answer;
     if (oldObject) return checkOffloadingUpdate(oldObject.spec, object.spec);
     return allow(nameWarnings(namespace, remoteNamespaceName(namespace, object.spec, config.clusterId)));
-  };
+  });
 }
 
 export function checkOffloading(object: NamespaceOffloading, namespace: string, clusterID: string): AdmissionAnswer {

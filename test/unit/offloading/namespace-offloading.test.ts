@@ -40,6 +40,7 @@ describe("matchesNodeSelector", () => {
 });
 
 describe("selectedClusters", () => {
+  const never = (): boolean => false;
   const virtualNode = (name: string, clusterID: string, labels = {}): VirtualNode =>
     VirtualNodeResource.build({ metadata: { name, namespace: "tn" }, spec: { clusterID, labels } });
   const spec = {
@@ -53,13 +54,33 @@ describe("selectedClusters", () => {
       virtualNode("three", "q"),
     ];
     for (const list of [nodes, [...nodes].reverse()]) {
-      expect(Object.fromEntries(selectedClusters(spec, list, () => undefined))).to.deep.equal({ p: true, q: false });
+      expect(Object.fromEntries(selectedClusters(spec, list, () => undefined, never))).to.deep.equal({
+        p: true,
+        q: false,
+      });
     }
   });
 
   it("prefers the labels of the Node once it is there", () => {
     const node = () => ({ metadata: { labels: { zone: "b" } } });
-    expect(selectedClusters(spec, [virtualNode("one", "p", { zone: "a" })], node).get("p")).to.equal(false);
+    expect(selectedClusters(spec, [virtualNode("one", "p", { zone: "a" })], node, never).get("p")).to.equal(false);
+  });
+
+  it("keeps a cluster while a Node is away by whose labels it was selected, and none that is given up", () => {
+    const isSelected = (virtualNodes: VirtualNode[], isSelectedNow: () => boolean): boolean | undefined =>
+      selectedClusters(spec, virtualNodes, () => undefined, isSelectedNow).get("p");
+    const one = virtualNode("one", "p");
+    expect(isSelected([one], () => true)).to.equal(true);
+    expect(isSelected([one], never)).to.equal(false);
+    const without = { ...one, spec: { ...one.spec, createNode: false } };
+    expect(
+      isSelected([without], () => true),
+      "it is to have no Node",
+    ).to.equal(false);
+    const ending = { ...one, metadata: { ...one.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
+    expect(isSelected([ending], () => true)).to.equal(false);
+    const back = () => ({ metadata: { labels: { zone: "b" } } });
+    expect(selectedClusters(spec, [one], back, () => true).get("p"), "it says so itself").to.equal(false);
   });
 });
 

@@ -10,11 +10,14 @@ import {
   type ResourceSlice,
   type Tenant,
 } from "../../../agent/api/index.js";
+import type { AdmissionRequest } from "../../../agent/controller/webhooks/admission.js";
+import type { WebhookContext } from "../../../agent/controller/webhooks/context.js";
 import { cidrListPatch, cidrProblems } from "../../../agent/controller/webhooks/configuration.js";
 import {
   checkOffloading,
   checkOffloadingUpdate,
   nameWarnings,
+  namespaceOffloadingValidator,
 } from "../../../agent/controller/webhooks/namespace-offloading.js";
 import { checkPeeringUserWrite } from "../../../agent/controller/webhooks/peering-user-writes.js";
 import { checkNewSlice, checkSliceUpdate } from "../../../agent/controller/webhooks/resource-slice.js";
@@ -54,6 +57,20 @@ describe("NamespaceOffloading webhook", () => {
     expect(check({}, "offloading", "n".repeat(60)).message).to.contain("not a valid namespace name");
     const nodeSelectorTerms = [{ matchExpressions: [{ key: "a", operator: "Is" }] }];
     expect(check({ clusterSelector: { nodeSelectorTerms } }).message).to.contain("nodeSelectorTerms[0]");
+  });
+
+  it("lets one end that was accepted before there was a rule against it", async () => {
+    const none = { hasSynced: true, list: () => [], get: () => undefined };
+    const context = { config: { clusterId: "consumer" }, informers: { for: () => none } };
+    const validate = namespaceOffloadingValidator(context as unknown as WebhookContext);
+    const metadata = { name: "offloading", namespace: "app", finalizers: ["liqo.io/x"] };
+    const spec: NamespaceOffloadingSpec = { namespaceMappingStrategy: "SelectedName" };
+    const oldObject = NamespaceOffloadingResource.build({ metadata, spec });
+    const update = (object: KubeObject) =>
+      validate({ operation: "UPDATE", namespace: "app", object, oldObject } as unknown as AdmissionRequest);
+    expect((await update(oldObject)).allowed).to.equal(false);
+    const ending = { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [] };
+    expect((await update({ ...oldObject, metadata: ending })).allowed).to.equal(true);
   });
 
   it("refuses words that its annotations do not take, by their path", () => {

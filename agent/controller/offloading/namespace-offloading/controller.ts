@@ -14,6 +14,7 @@ import {
 import {
   addFinalizer,
   Controller,
+  findCondition,
   hasFinalizer,
   isDeleting,
   keyOf,
@@ -77,7 +78,12 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     const isNew = await labelNamespace(namespace, offloading.spec.podOffloadingStrategy !== "Local");
     if (isNew) await tellOfEarlyPods(offloading);
 
-    const selected = selectedClusters(offloading.spec, virtualNodes.list(), (name) => nodes.get(name));
+    const selected = selectedClusters(
+      offloading.spec,
+      virtualNodes.list(),
+      (name) => nodes.get(name),
+      (clusterID) => isSelectedNow(offloading, clusterID),
+    );
     const kept = await keptNamespaces(offloading, (clusterID) => !selected.get(clusterID));
     const current = await mapNamespace(namespace, (clusterID, present) =>
       selected.get(clusterID) ? remote : kept.has(clusterID) ? present : undefined,
@@ -266,6 +272,12 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : all(),
     )
     .watch(maps, (map) => (isSource(map) ? all() : []));
+}
+
+/** As the last pass has decided, unless the user has changed the wish since. */
+function isSelectedNow({ metadata, status }: NamespaceOffloading, clusterID: string): boolean {
+  if (status?.observedGeneration !== metadata.generation) return false;
+  return findCondition(status?.remoteNamespacesConditions?.[clusterID], "OffloadingRequired")?.status === "True";
 }
 
 function because(reason: KeptNamespace["reason"], messages: ReadonlyMap<string, string>): [string, KeptNamespace][] {

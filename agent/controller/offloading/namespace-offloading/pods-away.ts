@@ -1,5 +1,5 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { Labels, type NamespaceOffloading } from "../../../api/index.js";
+import { Labels, VirtualNodeResource, type NamespaceOffloading } from "../../../api/index.js";
 import { findCondition, hasController } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { isDaemonPod } from "../daemon-pod.js";
@@ -18,11 +18,14 @@ export type Departure = (offloading: NamespaceOffloading, clusterID: string) => 
 export function podsAway(context: ControllerContext): Departure {
   const { client } = context;
   const nodes = virtualClusterNodes(context);
+  const virtualNodes = context.informers.for(VirtualNodeResource);
   const pods = offloadedPods(context);
 
-  function isThere(pod: Pod, clusterID: string): boolean {
-    const labels = nodes.get(pod.spec?.nodeName ?? "")?.metadata?.labels;
-    return labels?.[Labels.remoteClusterID] === clusterID;
+  /** Also where the Node has gone while its virtual node is there. */
+  function isThere({ spec: { nodeName } = { containers: [] } }: Pod, clusterID: string): boolean {
+    const labels = nodes.get(nodeName ?? "")?.metadata?.labels;
+    if (labels) return labels[Labels.remoteClusterID] === clusterID;
+    return virtualNodes.list().some(({ metadata, spec }) => metadata.name === nodeName && spec.clusterID === clusterID);
   }
 
   return async (offloading, clusterID) => {
