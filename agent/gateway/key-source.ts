@@ -15,11 +15,19 @@ export async function privateKeyOf(secret: Secret | undefined, keysFolder: strin
   if (data !== undefined) {
     const problem = keyPairProblem(secret?.data);
     if (problem) throw new Error(`Secret ${secret?.metadata?.name ?? ""}: ${problem}`);
-    return Buffer.from(data, "base64").toString("base64");
+    return clamped(Buffer.from(data, "base64"));
   }
   const file = path.join(keysFolder, DataKeys.privateKey);
   const bytes = await readFile(file);
   if (bytes.length !== WIREGUARD_KEY_LENGTH)
     throw new Error(`private key ${file}: must be ${WIREGUARD_KEY_LENGTH} bytes, has ${bytes.length}`);
-  return bytes.toString("base64");
+  return clamped(bytes);
+}
+
+/** As WireGuard keeps and tells it (RFC 7748, §5): another writing of the same key would be taken for a new one at every look. */
+function clamped(key: Buffer): string {
+  const copy = Buffer.from(key);
+  copy[0] = (copy[0] ?? 0) & 0xf8;
+  copy[31] = ((copy[31] ?? 0) & 0x7f) | 0x40;
+  return copy.toString("base64");
 }

@@ -30,6 +30,8 @@ export class PeerKeeper {
   private appliedEndpoint?: string;
   private restartedAt = 0;
   private receivedBytes = 0;
+  /** The end of what is being done to the device. */
+  private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly run: Run,
@@ -42,7 +44,11 @@ export class PeerKeeper {
    * Brings the device to the own private key and the peer's public one (base64; undefined: no peer). Resolves to whether there is a
    * peer that can be reached.
    */
-  async apply(privateKey: string, publicKey: string | undefined): Promise<boolean> {
+  apply(privateKey: string, publicKey: string | undefined): Promise<boolean> {
+    return this.inTurn(() => this.configure(privateKey, publicKey));
+  }
+
+  private async configure(privateKey: string, publicKey: string | undefined): Promise<boolean> {
     const endpoint = this.endpoints?.endpoint;
     const isReachable = publicKey !== undefined && (this.endpoints === undefined || endpoint !== undefined);
     this.peer = isReachable ? { publicKey, endpoint } : undefined;
@@ -72,7 +78,18 @@ export class PeerKeeper {
    * Clients: begins a new session when the present one is dead, far sooner than WireGuard itself would. `silenceMs` is how long
    * the peer has not answered. Resolves to whether it did.
    */
-  async revive(silenceMs: number): Promise<boolean> {
+  revive(silenceMs: number): Promise<boolean> {
+    return this.inTurn(() => this.restartIfDead(silenceMs));
+  }
+
+  /** One after the other: a session that is begun anew would else put back a peer whose key has just been withdrawn. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.last.then(work);
+    this.last = result.catch(() => undefined);
+    return result;
+  }
+
+  private async restartIfDead(silenceMs: number): Promise<boolean> {
     if (!this.peer || !this.endpoints) return false;
     const now = Date.now();
     const age = Math.min(now - this.configuredAt, silenceMs);

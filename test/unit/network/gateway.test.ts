@@ -253,6 +253,17 @@ describe("a gateway's own keys", () => {
     expect(String(error)).to.contain("Secret k: data.privateKey must be 32 bytes, has 3");
   });
 
+  it("are told as WireGuard keeps them, however they are written", async () => {
+    const bytes = Buffer.from(pair.privateKey, "base64");
+    bytes[0] = (bytes[0] ?? 0) | 0x07;
+    bytes[31] = ((bytes[31] ?? 0) & 0x3f) | 0x80;
+    const [wished, written] = [Buffer.from(bytes), { ...pair, privateKey: bytes.toString("base64") }];
+    wished[0] = (wished[0] ?? 0) & 0xf8;
+    wished[31] = ((wished[31] ?? 0) & 0x7f) | 0x40;
+    const publicKey = wireguardPublicKey(wished.toString("base64"));
+    expect(await privateKeyOf({ data: { ...written, publicKey } }, "/nowhere")).to.equal(wished.toString("base64"));
+  });
+
   it("of two pairs are not mixed: what runs keeps its own", async () => {
     const mixed = { metadata: { name: "k" }, data: { ...pair, publicKey: newKeyPair().publicKey } };
     const error = await privateKeyOf(mixed, "/nowhere").catch((reason: unknown) => reason);

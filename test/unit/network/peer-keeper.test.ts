@@ -64,4 +64,11 @@ describe("a client's session with the server", () => {
     expect(sets).to.deep.equal(["peer PEER remove"]);
     expect(await keeper.revive(SILENT_MS)).to.equal(false);
   });
+
+  it("is not put back when the peer's key goes while it is begun anew", async () => {
+    const revived = keeper.revive(SILENT_MS);
+    await Promise.all([revived, keeper.apply("KEY", undefined)]);
+    expect(sets.at(-1)).to.equal("peer PEER remove");
+    expect(await keeper.revive(SILENT_MS)).to.equal(false);
+  });
 });
