@@ -113,8 +113,8 @@ function withoutSide(message: string): string {
 
 async function renderPeering(terminal: Terminal, flags: PeeringFlags): Promise<void> {
   const given = await givenBy(flags, terminal);
-  const consumer = side(given["consumer"], clusterNamedBy(flags, terminal), flags.newKeys);
-  const provider = side(given["provider"], clusterNamedBy(remoteFlagsOf(flags), terminal), flags.newKeys);
+  const consumer = side("consumer", given["consumer"], clusterNamedBy(flags, terminal), flags.newKeys);
+  const provider = side("provider", given["provider"], clusterNamedBy(remoteFlagsOf(flags), terminal), flags.newKeys);
   await render(terminal, flags, { ...(saysWhat(given) ? given : EVERYTHING), consumer, provider });
 }
 
@@ -130,8 +130,11 @@ function clusterNamedBy(flags: ClusterFlags, terminal: Terminal): ClusterArgs | 
   return namesCluster(flags) ? clusterArgsOf(flags, terminal) : undefined;
 }
 
-function side(given: unknown, cluster: ClusterArgs | undefined, newKeys = false): Given {
-  const own = typeof given === "object" && given !== null ? (given as Given) : {};
+function side(name: string, given: unknown, cluster: ClusterArgs | undefined, newKeys = false): Given {
+  const own = given ?? {};
+  if (typeof own !== "object" || Array.isArray(own)) {
+    throw new UsageError(`${name}: must be an object, such as { clusterId: ${name} }`);
+  }
   return { ...(cluster ? { cluster } : {}), ...(newKeys ? { keys: newKeyPair() } : {}), ...own };
 }
 

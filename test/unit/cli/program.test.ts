@@ -66,6 +66,13 @@ describe("the command line", () => {
     ["a chart as JSON", ["render", "agent", "--helm", "x", "-o", "json"], /--helm.*--output/],
     ["a chart of one cluster", ["render", "agent", "--helm", "x", "--from-cluster"], /--helm.*--from-cluster/],
     ["files and JSON at once", ["render", "peering", "--out", "x", "-o", "json"], /--output.*--out/],
+    ["an assignment that is no YAML", [...AGENT, "--set", "podCIDRs=[10.0.0.0/8"], /--set podCIDRs: is not valid YAML/],
+    [
+      "a side that is a scalar",
+      ["render", "peering", "--set", "consumer=west"],
+      /consumer: must be an object, such as \{ clusterId: consumer \}/,
+    ],
+    ["contexts twice", ["topology", "--context", "a", "--all-contexts"], /--all-contexts.*--context/],
     [
       "wrong properties, all at once",
       [...AGENT, "--set", "replicas=0", "--set", "image=1", "--set", "sizes=1"],
