@@ -13,7 +13,7 @@ export type Given = Record<string, unknown>;
 /** Inputs as YAML or JSON from a file; "-" is what is piped in. */
 export async function readInputs(file: string, terminal: Terminal): Promise<Given> {
   const content = await contentOf(file, terminal);
-  const value = parsed(content, file);
+  const value = parsed(content, `--file ${file}`);
   if (value === null || value === undefined) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Given;
   throw new UsageError(
@@ -32,12 +32,12 @@ async function contentOf(file: string, terminal: Terminal): Promise<string> {
 }
 
 /** The parser's own message would quote the text, which may hold keys. */
-function parsed(content: string, file: string): unknown {
+function parsed(content: string, option: string): unknown {
   try {
     return parse(content);
   } catch (error) {
     const [position] = (error as { linePos?: { line: number }[] }).linePos ?? [];
-    throw new UsageError(`--file ${file}: is not valid YAML${position ? ` (line ${position.line})` : ""}`);
+    throw new UsageError(`${option}: is not valid YAML${position ? ` (line ${position.line})` : ""}`);
   }
 }
 
@@ -48,7 +48,7 @@ export function setInput(inputs: Given, assignment: string): Given {
   if (at < 1 || keys.some((key) => key === "" || key === "__proto__")) {
     throw new UsageError(`--set ${assignment}: must be of the form property.property=value`);
   }
-  return withValue(inputs, keys, parsed(assignment.slice(at + 1), assignment.slice(0, at)));
+  return withValue(inputs, keys, parsed(assignment.slice(at + 1), `--set ${assignment.slice(0, at)}`));
 }
 
 function withValue(inputs: Given, [key = "", ...rest]: string[], value: unknown): Given {

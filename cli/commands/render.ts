@@ -48,7 +48,13 @@ export function addRenderCommand(program: Command, terminal: Terminal): void {
     .description("the agent of one cluster, as manifests or as a Helm chart")
     .option("--cluster-id <id>", "the cluster's ID among its peers")
     .option("--from-cluster", "read the ranges of pods and Services from the cluster")
-    .option("--helm <folder>", "write a Helm chart instead, for any cluster")
+    .addOption(
+      new Option("--helm <folder>", "write a Helm chart instead, for any cluster").conflicts([
+        "out",
+        "output",
+        "fromCluster",
+      ]),
+    )
     .action((flags: AgentFlags) => renderAgent(terminal, flags));
   addCommonOptions(agent, "the properties of an Agent", "such as podCIDRs=[10.244.0.0/16]");
   const peering = render
@@ -74,7 +80,9 @@ function addCommonOptions(command: Command, what: string, example: string): void
     )
     .option("--out <folder>", "write files instead of to the standard output")
     .addOption(
-      new Option("-o, --output <format>", "json: the objects, and notes on what is missing").choices(["json", "yaml"]),
+      new Option("-o, --output <format>", "json: the objects, and notes on what is missing")
+        .choices(["json", "yaml"])
+        .conflicts("out"),
     );
   addClusterFlags(command);
 }
@@ -105,8 +113,8 @@ function withoutSide(message: string): string {
 
 async function renderPeering(terminal: Terminal, flags: PeeringFlags): Promise<void> {
   const given = await givenBy(flags, terminal);
-  const consumer = side(given["consumer"], clusterNamedBy(flags, terminal), flags.newKeys);
-  const provider = side(given["provider"], clusterNamedBy(remoteFlagsOf(flags), terminal), flags.newKeys);
+  const consumer = side("consumer", given["consumer"], clusterNamedBy(flags, terminal), flags.newKeys);
+  const provider = side("provider", given["provider"], clusterNamedBy(remoteFlagsOf(flags), terminal), flags.newKeys);
   await render(terminal, flags, { ...(saysWhat(given) ? given : EVERYTHING), consumer, provider });
 }
 
@@ -122,8 +130,11 @@ function clusterNamedBy(flags: ClusterFlags, terminal: Terminal): ClusterArgs | 
   return namesCluster(flags) ? clusterArgsOf(flags, terminal) : undefined;
 }
 
-function side(given: unknown, cluster: ClusterArgs | undefined, newKeys = false): Given {
-  const own = typeof given === "object" && given !== null ? (given as Given) : {};
+function side(name: string, given: unknown, cluster: ClusterArgs | undefined, newKeys = false): Given {
+  const own = given ?? {};
+  if (typeof own !== "object" || Array.isArray(own)) {
+    throw new UsageError(`${name}: must be an object, such as { clusterId: ${name} }`);
+  }
   return { ...(cluster ? { cluster } : {}), ...(newKeys ? { keys: newKeyPair() } : {}), ...own };
 }
 
@@ -155,9 +166,9 @@ async function rendered(terminal: Terminal, flags: RenderFlags, inputs: RenderIn
 }
 
 async function deliver(terminal: Terminal, { output, out, only }: RenderFlags, outputs: RenderOutputs): Promise<void> {
-  if (output) return terminal.out(formatData(outputs, output));
-  const sides = only ? [outputs[only]] : [outputs.consumer, outputs.provider];
-  const rendered = sides.filter((one) => one !== undefined);
+  const wanted: RenderOutputs = only ? { [only]: outputs[only], notes: outputs.notes } : outputs;
+  if (output) return terminal.out(formatData(wanted, output));
+  const rendered = [wanted.consumer, wanted.provider].filter((one) => one !== undefined);
   if (out === undefined) printManifests(terminal, rendered);
   else await writeManifests(terminal, out, rendered);
   for (const note of outputs.notes) terminal.error(`note: ${note}\n`);

@@ -1,4 +1,6 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { RenderOutputs } from "../../provider/functions/rendering/schema.js";
 import { UsageError, type Terminal } from "../terminal.js";
@@ -27,8 +29,24 @@ export async function writeManifests(terminal: Terminal, folder: string, rendere
 }
 
 async function writeTold(terminal: Terminal, folder: string, name: string, text: string, mode: number): Promise<void> {
-  if (text === "") return;
   const file = path.join(folder, name);
-  await writeFile(file, text, { mode });
-  terminal.error(`written: ${path.relative(terminal.folder, file) || file}\n`);
+  const shown = path.relative(terminal.folder, file) || file;
+  if (text === "") {
+    if (existsSync(file))
+      terminal.error(`note: ${shown} is of an earlier run and was left as it is: there is nothing for it now\n`);
+    return;
+  }
+  await replaceFile(file, text, mode);
+  terminal.error(`written: ${shown}\n`);
+}
+
+/** A file that is there would keep its own mode, and who has it open would read what is written: a new one takes its place. */
+async function replaceFile(file: string, text: string, mode: number): Promise<void> {
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, text, { mode, flag: "wx" });
+    await rename(temporary, file);
+  } finally {
+    await rm(temporary, { force: true });
+  }
 }

@@ -5,7 +5,7 @@ import { messageOf } from "../../agent/runtime/kube-error.js";
 import { providerConfig, type ClusterArgs } from "../../provider/framework/index.js";
 import { getTopology } from "../../provider/functions/get-topology.js";
 import type { Topology } from "../../provider/functions/topology/schema.js";
-import { loadCluster } from "../../provider/kube/kubeconfig.js";
+import { contextNames, readCluster } from "../../provider/kube/kubeconfig.js";
 import { clusterArgsOf, CommandContext, parseDuration, type ClusterFlags } from "../clusters.js";
 import { formatData } from "../output/format.js";
 import { UsageError, type Terminal } from "../terminal.js";
@@ -30,7 +30,7 @@ export function addTopologyCommand(program: Command, terminal: Terminal): void {
     .description("a picture of clusters, the networks between them with round-trip times, and who uses whose resources")
     .option("--kubeconfig <file>", "a kubeconfig; repeatable (default: KUBECONFIG, then ~/.kube/config)", collect, [])
     .option("--context <name>", "a context; repeatable (default: the current one of each kubeconfig)", collect, [])
-    .option("--all-contexts", "every context of each kubeconfig")
+    .addOption(new Option("--all-contexts", "every context of each kubeconfig").conflicts("context"))
     .addOption(new Option("-o, --output <format>", "to the standard output").choices(["svg", "mermaid", "json"]))
     .option("--out <folder>", "where topology.svg and topology.mmd go, without --output", ".")
     .addOption(new Option("--theme <theme>", "colours; auto follows the reader's").choices([...THEMES]).default("auto"))
@@ -99,8 +99,7 @@ async function namedClusters(terminal: Terminal, flags: TopologyFlags): Promise<
 
 async function contextsOf(args: ClusterArgs, terminal: Terminal): Promise<string[]> {
   try {
-    const { kubeConfig } = await loadCluster(args, providerConfig.parse({}), terminal.env);
-    return kubeConfig.getContexts().map(({ name }) => name);
+    return await contextNames(readCluster(args, providerConfig.parse({}), terminal.env));
   } catch (error) {
     throw new UsageError(`--kubeconfig: ${messageOf(error)}`);
   }

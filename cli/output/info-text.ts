@@ -39,6 +39,7 @@ function rangeRows(network: NonNullable<ClusterInfo["network"]>): [string, strin
 
 function healthLines({ healthy, unhealthyPods = {} }: ClusterInfo["health"], style: Style): string[] {
   if (healthy) return [`${style.good("✔")} all pods of the agent are ready`];
+  if (Object.keys(unhealthyPods).length === 0) return [`${style.bad("✘")} no pod of the agent is ready`];
   const rows = Object.entries(unhealthyPods).map(([name, pod]) => [
     name,
     pod.status,

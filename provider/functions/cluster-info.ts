@@ -1,9 +1,10 @@
-import type { Deployment } from "kubernetes-types/apps/v1";
+import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1";
 import type { Pod } from "kubernetes-types/core/v1";
 import { ForeignClusterResource } from "../../agent/api/index.js";
 import { LabelValues, Labels } from "../../agent/api/labels.js";
-import { PodResource } from "../../agent/runtime/core-resources.js";
-import type { KubeClient } from "../../agent/runtime/kube-client.js";
+import { DaemonSetResource, DeploymentResource, PodResource } from "../../agent/runtime/core-resources.js";
+import type { KubeClient, ListOptions } from "../../agent/runtime/kube-client.js";
+import { isForbidden } from "../../agent/runtime/kube-error.js";
 import { findInstallation, type Installation } from "../resources/agent/existing.js";
 import { allocatedRanges } from "../resources/agent/install.js";
 import { inputsOfDeployment } from "../resources/agent/read.js";
@@ -15,12 +16,14 @@ import { moduleHealth } from "./module-health.js";
 export async function readClusterInfo(client: KubeClient, signal: AbortSignal): Promise<ClusterInfo> {
   const present = await requireInstallation(client, signal);
   const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
-  const [pods, ranges, foreign, address] = await Promise.all([
-    client.list(PodResource, {
-      namespace: present.namespace,
-      labelSelector: `${Labels.appPartOf}=${LabelValues.partOf}`,
-      signal,
-    }),
+  const ofAgent = {
+    namespace: present.namespace,
+    labelSelector: `${Labels.appPartOf}=${LabelValues.partOf}`,
+    signal,
+  };
+  const [pods, workloads, ranges, foreign, address] = await Promise.all([
+    client.list(PodResource, ofAgent),
+    workloadsOf(client, ofAgent),
     allocatedRanges(client, present.namespace, signal),
     client.list(ForeignClusterResource, { signal }),
     shownAddress(client, { podCIDRs: [], serviceCIDR: "", apiServerAddress: live.apiServerAddress ?? "" }, signal),
@@ -33,7 +36,7 @@ export async function readClusterInfo(client: KubeClient, signal: AbortSignal): 
     offloadingStatus: moduleHealth(status?.modules?.offloading),
   }));
   return {
-    health: healthOf(pods.items),
+    health: healthOf(pods.items, workloads),
     local: {
       clusterID: present.clusterId,
       version: present.version ?? "",
@@ -72,11 +75,69 @@ function labelsOfArguments(deployment: Deployment | undefined): Record<string, s
   );
 }
 
-export function healthOf(pods: Pod[]): ClusterInfo["health"] {
-  const unhealthy = pods.filter((pod) => pod.status?.phase !== "Succeeded" && !isReady(pod));
-  if (unhealthy.length === 0) return { healthy: true };
-  const states = unhealthy.map((pod) => [pod.metadata?.name ?? "", stateOf(pod)] as const);
+/** What keeps pods running. */
+type Workload = Deployment | DaemonSet;
+
+/** Those of the agent that may be seen: who may read pods alone learns of those. */
+async function workloadsOf(client: KubeClient, options: ListOptions): Promise<Workload[]> {
+  const lists = await Promise.all([
+    client.list<Workload>(DeploymentResource, options).catch(noneIfForbidden),
+    client.list<Workload>(DaemonSetResource, options).catch(noneIfForbidden),
+  ]);
+  return lists.flatMap(({ items }) => items);
+}
+
+function noneIfForbidden(error: unknown): { items: never[] } {
+  if (isForbidden(error)) return { items: [] };
+  throw error;
+}
+
+/** Judged by what should run: a workload without pods is not well, and remains of former pods beside a ready one harm nobody. */
+export function healthOf(pods: Pod[], workloads: Workload[]): ClusterInfo["health"] {
+  const unhealthy = pods.filter((pod) => !isReady(pod) && !isRemainder(pod, pods, workloads));
+  const without = workloads.filter(
+    (workload) => isWanted(workload) && !pods.some((pod) => isOf(workload, pod) && !isSucceeded(pod)),
+  );
+  if (unhealthy.length + without.length === 0 && pods.some(isReady)) return { healthy: true };
+  const states = [
+    ...unhealthy.map((pod) => [pod.metadata?.name ?? "", stateOf(pod)] as const),
+    ...without.map((workload) => [workload.metadata?.name ?? "", absenceOf(workload)] as const),
+  ];
   return { healthy: false, unhealthyPods: Object.fromEntries(states) };
+}
+
+function isSucceeded(pod: Pod): boolean {
+  return pod.status?.phase === "Succeeded";
+}
+
+function isRemainder(pod: Pod, pods: Pod[], workloads: Workload[]): boolean {
+  if (isSucceeded(pod)) return true;
+  if (pod.status?.phase !== "Failed") return false;
+  return pods.some((other) => isReady(other) && isSibling(pod, other, workloads));
+}
+
+/** By the workload rather than the ReplicaSet, which is another one after an update. */
+function isSibling(pod: Pod, other: Pod, workloads: Workload[]): boolean {
+  const owner = pod.metadata?.ownerReferences?.[0]?.uid;
+  if (owner !== undefined && other.metadata?.ownerReferences?.some(({ uid }) => uid === owner)) return true;
+  return workloads.some((workload) => isOf(workload, pod) && isOf(workload, other));
+}
+
+function isOf({ metadata, spec }: Workload, pod: Pod): boolean {
+  const wanted = Object.entries(spec?.selector.matchLabels ?? {});
+  if (wanted.length === 0 || metadata?.namespace !== pod.metadata?.namespace) return false;
+  return wanted.every(([key, value]) => pod.metadata?.labels?.[key] === value);
+}
+
+/** A DaemonSet need not run where no node is for it; a Deployment of no replicas is one that somebody turned off. */
+function isWanted({ status }: Workload): boolean {
+  return (status as DaemonSet["status"])?.desiredNumberScheduled !== 0;
+}
+
+function absenceOf({ spec }: Workload) {
+  const isOff = (spec as Deployment["spec"])?.replicas === 0;
+  const totalContainers = spec?.template.spec?.containers.length ?? 0;
+  return { status: isOff ? "ScaledToZero" : "NoPods", readyContainers: 0, totalContainers, restarts: 0 };
 }
 
 function isReady(pod: Pod): boolean {

@@ -18,12 +18,15 @@ export const getTopology = defineFunction({
   },
 });
 
-/** @throws Error when the kubeconfig cannot be used */
+/** A context that is of no use (its cluster is not in the kubeconfig, a file is gone) says nothing of the others. */
 async function ask(context: CallContext, cluster: ClusterArgs): Promise<Answer> {
-  const client = await context.client(cluster);
+  let name = cluster.context ?? "";
   try {
-    return { name: client.cluster, view: await readView(client, context.signal) };
+    const client = await context.client(cluster);
+    name = client.cluster;
+    return { name, view: await readView(client, context.signal) };
   } catch (error) {
-    return { name: client.cluster, error: messageOf(error) };
+    if (name === "") throw error;
+    return { name, error: messageOf(error) };
   }
 }

@@ -15,7 +15,9 @@ export const amounts = z.record(z.string(), z.string()).meta({ description: "Amo
 
 const podState = z
   .object({
-    status: z.string().meta({ description: "The pod's phase." }),
+    status: z
+      .string()
+      .meta({ description: "The pod's phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods." }),
     readyContainers: z.int().meta({ description: "Containers that are ready." }),
     totalContainers: z.int().meta({ description: "All containers." }),
     restarts: z.int().meta({ description: "Restarts of all containers." }),
@@ -26,7 +28,10 @@ export const clusterInfo = z.object({
   health: z
     .object({
       healthy: z.boolean().meta({ description: "Whether all pods of the agent are ready." }),
-      unhealthyPods: z.record(z.string(), podState).optional().meta({ description: "Those that are not, by name." }),
+      unhealthyPods: z
+        .record(z.string(), podState)
+        .optional()
+        .meta({ description: "Pods that are not, and what should have pods and has none, by name." }),
     })
     .meta({ typeName: "InstallationHealth", description: "The state of the agent's pods." }),
   local: z

@@ -68,6 +68,15 @@ export async function parseCluster(read: ClusterText): Promise<LoadedCluster> {
   return choose(await parse(read), read);
 }
 
+/** The names of all contexts, also where none is the current one. @throws ClusterArgsError */
+export async function contextNames(read: ClusterText): Promise<string[]> {
+  return namesIn(await parse(read));
+}
+
+function namesIn(configs: KubeConfig[]): string[] {
+  return [...new Set(configs.flatMap((config) => config.getContexts().map(({ name }) => name)))];
+}
+
 function readTexts(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): Texts {
   if (kubeconfig !== undefined) {
     return { text: [isContent(kubeconfig) ? kubeconfig : readNamed(kubeconfig)], missing: [] };
@@ -188,7 +197,7 @@ function configOf(configs: KubeConfig[], context: string): KubeConfig {
 }
 
 function choose(configs: KubeConfig[], { text, missing, context: wanted }: ClusterText): LoadedCluster {
-  const names = [...new Set(configs.flatMap((config) => config.getContexts().map((context) => context.name)))];
+  const names = namesIn(configs);
   const context =
     wanted ?? configs.map((config) => nonEmpty(config.getCurrentContext())).find((name) => name !== undefined);
   const there = `${names.length > 0 ? names.join(", ") : "none"}${skipped(missing)}`;

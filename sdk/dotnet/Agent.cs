@@ -135,7 +135,7 @@ namespace Pulumi.Liqo
         public Output<int> GatewayReplicas { get; private set; } = null!;
 
         /// <summary>
-        /// The agent's image. Default: the one released with this package.
+        /// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         /// </summary>
         [Output("image")]
         public Output<string> Image { get; private set; } = null!;
@@ -408,7 +408,7 @@ namespace Pulumi.Liqo
         public Input<int>? GatewayReplicas { get; set; }
 
         /// <summary>
-        /// The agent's image. Default: the one released with this package.
+        /// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         /// </summary>
         [Input("image")]
         public Input<string>? Image { get; set; }

@@ -114,7 +114,7 @@ export class Agent extends pulumi.CustomResource {
      */
     declare public readonly gatewayReplicas: pulumi.Output<number>;
     /**
-     * The agent's image. Default: the one released with this package.
+     * The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      */
     declare public readonly image: pulumi.Output<string>;
     /**
@@ -352,7 +352,7 @@ export interface AgentArgs {
      */
     gatewayReplicas?: pulumi.Input<number>;
     /**
-     * The agent's image. Default: the one released with this package.
+     * The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      */
     image?: pulumi.Input<string>;
     /**

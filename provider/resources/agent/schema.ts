@@ -133,11 +133,10 @@ export const agentInputs = z.object({
     .max(300)
     .default(5)
     .meta({ description: "Seconds to wait for its answer. Default: 5." }),
-  image: z
-    .string()
-    .min(1)
-    .default(defaultImage)
-    .meta({ description: "The agent's image. Default: the one released with this package." }),
+  image: z.string().min(1).default(defaultImage).meta({
+    description:
+      "The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.",
+  }),
   imagePullPolicy: z
     .enum(["Always", "IfNotPresent", "Never"])
     .default("IfNotPresent")

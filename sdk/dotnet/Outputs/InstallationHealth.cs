@@ -21,7 +21,7 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly bool Healthy;
         /// <summary>
-        /// Those that are not, by name.
+        /// Pods that are not, and what should have pods and has none, by name.
         /// </summary>
         public readonly ImmutableDictionary<string, Outputs.PodState>? UnhealthyPods;
 

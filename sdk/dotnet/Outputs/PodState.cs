@@ -25,7 +25,7 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly int Restarts;
         /// <summary>
-        /// The pod's phase.
+        /// The pod's phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
         /// </summary>
         public readonly string Status;
         /// <summary>

@@ -81,7 +81,7 @@ type Agent struct {
 	ForceDelete pulumi.BoolOutput `pulumi:"forceDelete"`
 	// Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
 	GatewayReplicas pulumi.IntOutput `pulumi:"gatewayReplicas"`
-	// The agent's image. Default: the one released with this package.
+	// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 	Image pulumi.StringOutput `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy ImagePullPolicyOutput `pulumi:"imagePullPolicy"`
@@ -247,7 +247,7 @@ type agentArgs struct {
 	ForceDelete *bool `pulumi:"forceDelete"`
 	// Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
 	GatewayReplicas *int `pulumi:"gatewayReplicas"`
-	// The agent's image. Default: the one released with this package.
+	// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 	Image *string `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy *ImagePullPolicy `pulumi:"imagePullPolicy"`
@@ -319,7 +319,7 @@ type AgentArgs struct {
 	ForceDelete pulumi.BoolPtrInput
 	// Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
 	GatewayReplicas pulumi.IntPtrInput
-	// The agent's image. Default: the one released with this package.
+	// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 	Image pulumi.StringPtrInput
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy ImagePullPolicyPtrInput
@@ -520,7 +520,7 @@ func (o AgentOutput) GatewayReplicas() pulumi.IntOutput {
 	return o.ApplyT(func(v *Agent) pulumi.IntOutput { return v.GatewayReplicas }).(pulumi.IntOutput)
 }
 
-// The agent's image. Default: the one released with this package.
+// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 func (o AgentOutput) Image() pulumi.StringOutput {
 	return o.ApplyT(func(v *Agent) pulumi.StringOutput { return v.Image }).(pulumi.StringOutput)
 }

@@ -219,7 +219,7 @@ type AgentManifests struct {
 	ExternalCIDR *string `pulumi:"externalCIDR"`
 	// Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
 	GatewayReplicas *int `pulumi:"gatewayReplicas"`
-	// The agent's image. Default: the one released with this package.
+	// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 	Image *string `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy *ImagePullPolicy `pulumi:"imagePullPolicy"`
@@ -368,7 +368,7 @@ type AgentManifestsArgs struct {
 	ExternalCIDR pulumi.StringPtrInput `pulumi:"externalCIDR"`
 	// Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
 	GatewayReplicas pulumi.IntPtrInput `pulumi:"gatewayReplicas"`
-	// The agent's image. Default: the one released with this package.
+	// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 	Image pulumi.StringPtrInput `pulumi:"image"`
 	// When nodes pull it. Default: IfNotPresent.
 	ImagePullPolicy ImagePullPolicyPtrInput `pulumi:"imagePullPolicy"`
@@ -595,7 +595,7 @@ func (o AgentManifestsOutput) GatewayReplicas() pulumi.IntPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *int { return v.GatewayReplicas }).(pulumi.IntPtrOutput)
 }
 
-// The agent's image. Default: the one released with this package.
+// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 func (o AgentManifestsOutput) Image() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AgentManifests) *string { return v.Image }).(pulumi.StringPtrOutput)
 }
@@ -824,7 +824,7 @@ func (o AgentManifestsPtrOutput) GatewayReplicas() pulumi.IntPtrOutput {
 	}).(pulumi.IntPtrOutput)
 }
 
-// The agent's image. Default: the one released with this package.
+// The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
 func (o AgentManifestsPtrOutput) Image() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *AgentManifests) *string {
 		if v == nil {
@@ -3481,7 +3481,7 @@ func (o HandshakePtrOutput) Signature() pulumi.StringPtrOutput {
 type InstallationHealth struct {
 	// Whether all pods of the agent are ready.
 	Healthy bool `pulumi:"healthy"`
-	// Those that are not, by name.
+	// Pods that are not, and what should have pods and has none, by name.
 	UnhealthyPods map[string]PodState `pulumi:"unhealthyPods"`
 }
 
@@ -3505,7 +3505,7 @@ func (o InstallationHealthOutput) Healthy() pulumi.BoolOutput {
 	return o.ApplyT(func(v InstallationHealth) bool { return v.Healthy }).(pulumi.BoolOutput)
 }
 
-// Those that are not, by name.
+// Pods that are not, and what should have pods and has none, by name.
 func (o InstallationHealthOutput) UnhealthyPods() PodStateMapOutput {
 	return o.ApplyT(func(v InstallationHealth) map[string]PodState { return v.UnhealthyPods }).(PodStateMapOutput)
 }
@@ -5579,7 +5579,7 @@ type PodState struct {
 	ReadyContainers int `pulumi:"readyContainers"`
 	// Restarts of all containers.
 	Restarts int `pulumi:"restarts"`
-	// The pod's phase.
+	// The pod's phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
 	Status string `pulumi:"status"`
 	// All containers.
 	TotalContainers int `pulumi:"totalContainers"`
@@ -5610,7 +5610,7 @@ func (o PodStateOutput) Restarts() pulumi.IntOutput {
 	return o.ApplyT(func(v PodState) int { return v.Restarts }).(pulumi.IntOutput)
 }
 
-// The pod's phase.
+// The pod's phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
 func (o PodStateOutput) Status() pulumi.StringOutput {
 	return o.ApplyT(func(v PodState) string { return v.Status }).(pulumi.StringOutput)
 }

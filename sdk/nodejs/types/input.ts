@@ -94,7 +94,7 @@ export interface AgentManifests {
      */
     gatewayReplicas?: number;
     /**
-     * The agent's image. Default: the one released with this package.
+     * The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      */
     image?: string;
     /**
@@ -245,7 +245,7 @@ export interface AgentManifestsArgs {
      */
     gatewayReplicas?: pulumi.Input<number>;
     /**
-     * The agent's image. Default: the one released with this package.
+     * The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      */
     image?: pulumi.Input<string>;
     /**

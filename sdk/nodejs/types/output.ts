@@ -227,7 +227,7 @@ export interface InstallationHealth {
      */
     healthy: boolean;
     /**
-     * Those that are not, by name.
+     * Pods that are not, and what should have pods and has none, by name.
      */
     unhealthyPods?: {[key: string]: outputs.PodState};
 }
@@ -487,7 +487,7 @@ export interface PodState {
      */
     restarts: number;
     /**
-     * The pod's phase.
+     * The pod's phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
      */
     status: string;
     /**

@@ -303,7 +303,7 @@ if not MYPY:
         """
         image: NotRequired[_builtins.str]
         """
-        The agent's image. Default: the one released with this package.
+        The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         """
         image_pull_policy: NotRequired['ImagePullPolicy']
         """
@@ -433,7 +433,7 @@ class AgentManifests:
         :param _builtins.bool default_resource_slice_class_enabled: Whether slices of class `default` are granted what they ask for. Without, they wait for a controller of yours, as those of other classes do. Default: true.
         :param _builtins.str external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
         :param _builtins.int gateway_replicas: Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
-        :param _builtins.str image: The agent's image. Default: the one released with this package.
+        :param _builtins.str image: The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         :param 'ImagePullPolicy' image_pull_policy: When nodes pull it. Default: IfNotPresent.
         :param Sequence[_builtins.str] image_pull_secrets: Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         :param Sequence[_builtins.str] ingress_classes: Ingress classes offered to consumers, the default one first. Default: none.
@@ -674,7 +674,7 @@ class AgentManifests:
     @pulumi.getter
     def image(self) -> Optional[_builtins.str]:
         """
-        The agent's image. Default: the one released with this package.
+        The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         """
         return pulumi.get(self, "image")
 

@@ -71,7 +71,7 @@ class AgentArgs:
         :param pulumi.Input[_builtins.str] external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
         :param pulumi.Input[_builtins.bool] force_delete: Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
         :param pulumi.Input[_builtins.int] gateway_replicas: Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
-        :param pulumi.Input[_builtins.str] image: The agent's image. Default: the one released with this package.
+        :param pulumi.Input[_builtins.str] image: The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         :param pulumi.Input['ImagePullPolicy'] image_pull_policy: When nodes pull it. Default: IfNotPresent.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] image_pull_secrets: Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: Ingress classes offered to consumers, the default one first. Default: none.
@@ -355,7 +355,7 @@ class AgentArgs:
     @pulumi.getter
     def image(self) -> Optional[pulumi.Input[_builtins.str]]:
         """
-        The agent's image. Default: the one released with this package.
+        The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         """
         return pulumi.get(self, "image")
 
@@ -682,7 +682,7 @@ class Agent(pulumi.CustomResource):
         :param pulumi.Input[_builtins.str] external_cidr: The range of addresses that this cluster lends to things that are no pods of it. Default: 10.70.0.0/16, or another of that size where it is taken.
         :param pulumi.Input[_builtins.bool] force_delete: Uninstall although peerings exist, and whatever holds their objects; what this cluster lent or used elsewhere is not cleaned up. Default: false.
         :param pulumi.Input[_builtins.int] gateway_replicas: Replicas of each gateway, of which one serves; another takes over within seconds when it ends. Default: 1.
-        :param pulumi.Input[_builtins.str] image: The agent's image. Default: the one released with this package.
+        :param pulumi.Input[_builtins.str] image: The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         :param pulumi.Input['ImagePullPolicy'] image_pull_policy: When nodes pull it. Default: IfNotPresent.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] image_pull_secrets: Names of pull secrets in the agent's namespace, of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg. The agent keeps copies of them in the tenant namespaces, where gateways and virtual nodes run. Default: none.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ingress_classes: Ingress classes offered to consumers, the default one first. Default: none.
@@ -1038,7 +1038,7 @@ class Agent(pulumi.CustomResource):
     @pulumi.getter
     def image(self) -> pulumi.Output[_builtins.str]:
         """
-        The agent's image. Default: the one released with this package.
+        The agent's image. Default: `localhost/pulumi-liqo/agent` with this package's version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
         """
         return pulumi.get(self, "image")
 

@@ -706,7 +706,7 @@ class InstallationHealth(dict):
         """
         The state of the agent's pods.
         :param _builtins.bool healthy: Whether all pods of the agent are ready.
-        :param Mapping[str, 'PodState'] unhealthy_pods: Those that are not, by name.
+        :param Mapping[str, 'PodState'] unhealthy_pods: Pods that are not, and what should have pods and has none, by name.
         """
         pulumi.set(__self__, "healthy", healthy)
         if unhealthy_pods is not None:
@@ -724,7 +724,7 @@ class InstallationHealth(dict):
     @pulumi.getter(name="unhealthyPods")
     def unhealthy_pods(self) -> Optional[Mapping[str, 'outputs.PodState']]:
         """
-        Those that are not, by name.
+        Pods that are not, and what should have pods and has none, by name.
         """
         return pulumi.get(self, "unhealthy_pods")
 
@@ -1390,7 +1390,7 @@ class PodState(dict):
         A pod of the agent that is not healthy.
         :param _builtins.int ready_containers: Containers that are ready.
         :param _builtins.int restarts: Restarts of all containers.
-        :param _builtins.str status: The pod's phase.
+        :param _builtins.str status: The pod's phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
         :param _builtins.int total_containers: All containers.
         """
         pulumi.set(__self__, "ready_containers", ready_containers)
@@ -1418,7 +1418,7 @@ class PodState(dict):
     @pulumi.getter
     def status(self) -> _builtins.str:
         """
-        The pod's phase.
+        The pod's phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
         """
         return pulumi.get(self, "status")
 

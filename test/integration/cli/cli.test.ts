@@ -158,7 +158,11 @@ describe("the command line on real API servers", function () {
     expect(JSON.parse(out)).to.deep.equal({
       health: {
         healthy: false,
-        unhealthyPods: { controller: { status: "Pending", readyContainers: 0, totalContainers: 1, restarts: 0 } },
+        unhealthyPods: {
+          controller: { status: "Pending", readyContainers: 0, totalContainers: 1, restarts: 0 },
+          "liqo-controller-manager": { status: "NoPods", readyContainers: 0, totalContainers: 1, restarts: 0 },
+          "liqo-proxy": { status: "NoPods", readyContainers: 0, totalContainers: 1, restarts: 0 },
+        },
       },
       local: {
         clusterID: "consumer",
@@ -305,6 +309,13 @@ describe("the command line on real API servers", function () {
       .and.contain("700 µs");
     expect((await runCommand(["topology", ...clusters, "-o", "mermaid"])).out).to.match(/^flowchart LR\n/);
     expect(await runCommand(["topology", ...clusters.slice(2)])).to.include({ code: 1 });
+    const stale = path.join(path.dirname(consumer.kubeconfigPath), "stale.kubeconfig");
+    const kubeconfig = parse(consumer.kubeconfig) as { contexts: unknown[] };
+    const contexts = [...kubeconfig.contexts, { name: "stale", context: { cluster: "gone", user: "gone" } }];
+    await writeFile(stale, JSON.stringify({ ...kubeconfig, contexts, "current-context": undefined }));
+    const all = await runCommand(["topology", "--kubeconfig", stale, "--all-contexts", "-o", "json"]);
+    expect(all.code, all.error).to.equal(0);
+    expect(all.error).to.match(/^warning: stale: .*names no cluster/);
     const files = await runCommand([
       "topology",
       ...clusters.slice(0, 2),

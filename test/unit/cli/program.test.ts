@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -62,6 +62,17 @@ describe("the command line", () => {
       ["render", "agent", "--helm", "x", "--cluster-id", "a"],
       /--helm: a chart is for any cluster/,
     ],
+    ["a chart with a folder", ["render", "agent", "--helm", "x", "--out", "y"], /--helm.*--out/],
+    ["a chart as JSON", ["render", "agent", "--helm", "x", "-o", "json"], /--helm.*--output/],
+    ["a chart of one cluster", ["render", "agent", "--helm", "x", "--from-cluster"], /--helm.*--from-cluster/],
+    ["files and JSON at once", ["render", "peering", "--out", "x", "-o", "json"], /--output.*--out/],
+    ["an assignment that is no YAML", [...AGENT, "--set", "podCIDRs=[10.0.0.0/8"], /--set podCIDRs: is not valid YAML/],
+    [
+      "a side that is a scalar",
+      ["render", "peering", "--set", "consumer=west"],
+      /consumer: must be an object, such as \{ clusterId: consumer \}/,
+    ],
+    ["contexts twice", ["topology", "--context", "a", "--all-contexts"], /--all-contexts.*--context/],
     [
       "wrong properties, all at once",
       [...AGENT, "--set", "replicas=0", "--set", "image=1", "--set", "sizes=1"],
@@ -118,6 +129,25 @@ describe("the command line", () => {
     const both = await runCommand(args, { folder, stdin: PEERING });
     expect(both).to.include({ code: 2, out: "" });
     expect(both.error).to.match(/--only consumer or --only provider, or a folder by --out/);
+  });
+
+  it("prints one side alone as JSON, too", async () => {
+    const args = ["render", "peering", "-f", "-", "--new-keys", "--only", "provider", "-o", "json"];
+    const { code, out } = await runCommand(args, { folder, stdin: PEERING });
+    expect(code).to.equal(0);
+    expect(JSON.parse(out)).to.have.all.keys("provider", "notes");
+  });
+
+  it("makes secrets' files readable by their owner alone though others could read them before, and tells of those left over", async () => {
+    const file = path.join(folder, "a-secrets.yaml");
+    writeFileSync(file, "old", { mode: 0o644 });
+    const args = ["render", "peering", "-f", "-", "--out", ".", "--only", "consumer"];
+    const without = await runCommand(args, { folder, stdin: PEERING });
+    expect(without.error).to.match(/^note: a-secrets.yaml is of an earlier run/m);
+    expect(readFileSync(file, "utf8")).to.equal("old");
+    const { code } = await runCommand([...args, "--new-keys"], { folder, stdin: PEERING });
+    expect({ code, mode: statSync(file).mode & 0o777 }).to.deep.equal({ code: 0, mode: 0o600 });
+    expect(readdirSync(folder).sort()).to.deep.equal(["a-secrets.yaml", "a.yaml"]);
   });
 
   it("quotes nothing of a file that is no YAML", async () => {

@@ -258,14 +258,14 @@ public class Agent extends com.pulumi.resources.CustomResource {
         return this.gatewayReplicas;
     }
     /**
-     * The agent&#39;s image. Default: the one released with this package.
+     * The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      * 
      */
     @Export(name="image", refs={String.class}, tree="[0]")
     private Output<String> image;
 
     /**
-     * @return The agent&#39;s image. Default: the one released with this package.
+     * @return The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      * 
      */
     public Output<String> image() {

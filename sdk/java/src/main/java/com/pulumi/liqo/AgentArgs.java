@@ -220,14 +220,14 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * The agent&#39;s image. Default: the one released with this package.
+     * The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      * 
      */
     @Import(name="image")
     private @Nullable Output<String> image;
 
     /**
-     * @return The agent&#39;s image. Default: the one released with this package.
+     * @return The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      * 
      */
     public Optional<Output<String>> image() {
@@ -865,7 +865,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param image The agent&#39;s image. Default: the one released with this package.
+         * @param image The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
          * 
          * @return builder
          * 
@@ -876,7 +876,7 @@ public final class AgentArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param image The agent&#39;s image. Default: the one released with this package.
+         * @param image The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
          * 
          * @return builder
          * 

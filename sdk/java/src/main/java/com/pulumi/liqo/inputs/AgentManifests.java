@@ -172,14 +172,14 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
     }
 
     /**
-     * The agent&#39;s image. Default: the one released with this package.
+     * The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      * 
      */
     @Import(name="image")
     private @Nullable String image;
 
     /**
-     * @return The agent&#39;s image. Default: the one released with this package.
+     * @return The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
      * 
      */
     public Optional<String> image() {
@@ -651,7 +651,7 @@ public final class AgentManifests extends com.pulumi.resources.InvokeArgs {
         }
 
         /**
-         * @param image The agent&#39;s image. Default: the one released with this package.
+         * @param image The agent&#39;s image. Default: `localhost/pulumi-liqo/agent` with this package&#39;s version as its tag, which no registry has: it works in clusters whose nodes it was loaded into (kind, test clusters). Elsewhere push the image to a registry of your own, and name it here.
          * 
          * @return builder
          * 

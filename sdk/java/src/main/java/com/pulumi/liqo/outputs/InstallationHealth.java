@@ -20,7 +20,7 @@ public final class InstallationHealth {
      */
     private Boolean healthy;
     /**
-     * @return Those that are not, by name.
+     * @return Pods that are not, and what should have pods and has none, by name.
      * 
      */
     private @Nullable Map<String,PodState> unhealthyPods;
@@ -34,7 +34,7 @@ public final class InstallationHealth {
         return this.healthy;
     }
     /**
-     * @return Those that are not, by name.
+     * @return Pods that are not, and what should have pods and has none, by name.
      * 
      */
     public Map<String,PodState> unhealthyPods() {

@@ -22,7 +22,7 @@ public final class PodState {
      */
     private Integer restarts;
     /**
-     * @return The pod&#39;s phase.
+     * @return The pod&#39;s phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
      * 
      */
     private String status;
@@ -48,7 +48,7 @@ public final class PodState {
         return this.restarts;
     }
     /**
-     * @return The pod&#39;s phase.
+     * @return The pod&#39;s phase; `NoPods` or `ScaledToZero` of a Deployment or DaemonSet without pods.
      * 
      */
     public String status() {
