@@ -77,6 +77,7 @@ export function fabricRuleset(state: FabricState, atPorts: readonly PortNeighbou
     "chain guard {",
     "  type filter hook prerouting priority mangle; policy accept;",
     `  iifname ${LINKS} ct state new fib daddr type local ${unlessLent(state)}counter name ${NODE_ACCESS_COUNTER} drop`,
+    ...gatewayGuard(state),
     "}",
     "chain destinations {",
     "  type nat hook prerouting priority dstnat; policy accept;",
@@ -101,6 +102,16 @@ export function fabricRuleset(state: FabricState, atPorts: readonly PortNeighbou
  * translation, so that no Service leads around it. What the node itself has begun is answered.
  */
 const NODE_ACCESS_COUNTER = "node-access";
+
+/**
+ * Nor to the gateways, which go by what nodes and their own replicas send them: encapsulated packets ask nobody who they are, and one peer's would pass for
+ * another's pods in a third one's tunnel.
+ */
+function gatewayGuard({ links }: FabricState): string[] {
+  if (links.length === 0) return [];
+  const gateways = setText([...new Set(links.map(({ gateway }) => gateway))]);
+  return [`  iifname ${LINKS} ct state new ip daddr ${gateways} counter name ${NODE_ACCESS_COUNTER} drop`];
+}
 
 function unlessLent({ lentTargets }: FabricState): string {
   return lentTargets.length > 0 ? `ip daddr != ${setText(lentTargets)} ` : "";

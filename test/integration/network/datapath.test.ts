@@ -282,6 +282,21 @@ describe("data path between two clusters with equal pod ranges", function () {
     await applyFabric(b1.namespace, state);
   });
 
+  it("the peer reaches no gateway by its pod's address, whose links and replicas ask nobody who they are", async () => {
+    await Promise.all([echoServer(gatewayB, 12_347), echoServer(gatewayB, 6_092)]);
+    const refusals = async () => (await new NftablesTable(b1.namespace.run).counters())["node-access"] ?? 0;
+    // Within the cluster they answer.
+    expect(await call(podB, "tcp", GATEWAY_B, 12_347)).to.equal("10.244.0.5 5");
+    const before = await refusals();
+    const asked = [
+      call(podA2, "tcp", "10.71.0.10", 12_347, 5, SILENCE_MS),
+      call(podA2, "udp", "10.71.0.10", 6_091, 5, SILENCE_MS),
+      call(podA2, "udp", "10.71.0.10", 6_092, 5, SILENCE_MS),
+    ];
+    expect(await Promise.all(asked)).to.deep.equal(["timeout", "timeout", "timeout"]);
+    expect(await refusals()).to.be.greaterThan(before + 2);
+  });
+
   /** Another address of a pod's, from which it speaks to a range. */
   async function giveSecond({ namespace, bridge }: TestNode, pod: Namespace, address: string, to: string) {
     await pod.sh(`ip addr add ${address}/32 dev eth0 && ip route add ${to} via ${bridge} src ${address}`);
