@@ -25,7 +25,7 @@ export function setText(elements: readonly string[]): string {
 /** Keeps the table as it should be: writes it when its text has changed or when somebody else has changed it. */
 export class NftablesTable {
   private text?: string;
-  /** Of the table as it was right after it was written: what somebody changes later must not be taken for ours. */
+  /** Of the table as it was soon after it was written; taken at the next look, as whoever writes is in a hurry. */
   private fingerprint?: string;
   private readonly sums = new CounterSums();
 
@@ -38,9 +38,8 @@ export class NftablesTable {
     if (this.text !== undefined && this.text !== text) await this.look().catch(() => undefined);
     this.text = undefined;
     await this.run("nft", ["-f", "-"], text);
-    const listing = await this.look();
-    this.fingerprint = listing === undefined ? undefined : rulesFingerprint(listing);
     this.text = text;
+    this.fingerprint = undefined;
     return true;
   }
 
@@ -63,7 +62,9 @@ export class NftablesTable {
   private async isUntouched(): Promise<boolean> {
     const text = await this.look();
     if (text === undefined) return false;
-    return this.fingerprint === rulesFingerprint(text);
+    const fingerprint = rulesFingerprint(text);
+    this.fingerprint ??= fingerprint;
+    return this.fingerprint === fingerprint;
   }
 
   /** The table's listing, of which the counts are remembered. */

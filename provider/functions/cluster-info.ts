@@ -135,7 +135,7 @@ function isWanted({ status }: Workload): boolean {
 }
 
 function absenceOf({ spec }: Workload) {
-  const isOff = (spec as Deployment["spec"])?.replicas === 0;
+  const isOff = spec !== undefined && "replicas" in spec && spec.replicas === 0;
   const totalContainers = spec?.template.spec?.containers.length ?? 0;
   return { status: isOff ? "ScaledToZero" : "NoPods", readyContainers: 0, totalContainers, restarts: 0 };
 }
