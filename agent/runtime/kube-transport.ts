@@ -208,7 +208,8 @@ export class KubeTransport {
     return proxy && URL.canParse(proxy) ? `${server.origin} through the proxy ${new URL(proxy).host}` : server.origin;
   }
 
-  private timedOut(server: URL, timeoutMs: number): KubeError {
+  /** That no answer has come for so long, by whatever kind of connection it was asked for. */
+  timedOut(server: URL, timeoutMs: number): KubeError {
     return new KubeError(
       `the API server of cluster ${this.cluster} at ${this.place(server)} did not answer within ${timeoutMs / 1000} s`,
       0,

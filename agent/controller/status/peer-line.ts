@@ -18,7 +18,7 @@ export class PeerLine {
 
   private constructor(
     private readonly session: http2.ClientHttp2Session,
-    private readonly headers: () => Promise<Record<string, string>>,
+    private readonly transport: KubeTransport,
   ) {
     this.timer = setInterval(() => this.tick(), PING_MS);
     session.on("error", () => session.destroy());
@@ -33,7 +33,7 @@ export class PeerLine {
    */
   static async open(transport: KubeTransport, timeoutMs: number, signal: AbortSignal): Promise<PeerLine | undefined> {
     const session = await transport.connect(openSession, timeoutMs, signal);
-    return session && new PeerLine(session, async () => authorization(await transport.credentials()));
+    return session && new PeerLine(session, transport);
   }
 
   get isOpen(): boolean {
@@ -45,12 +45,13 @@ export class PeerLine {
     this.onEnd = callback;
   }
 
-  /** The status of the answer to a GET. Throws when none comes within `timeoutMs`. */
+  /** The status of the answer to a GET. Throws KubeError with code 0 when none comes within `timeoutMs`. */
   async get(path: string, timeoutMs: number): Promise<number> {
-    const headers = await this.headers();
+    const credentials = await this.transport.credentials();
+    const headers = authorization(credentials);
     return new Promise((resolve, reject) => {
       const stream = this.session.request({ ":path": path, "user-agent": "pulumi-liqo", ...headers });
-      const silence = new Error(`the API server did not answer ${path} within ${timeoutMs / 1000} s`);
+      const silence = this.transport.timedOut(credentials.server, timeoutMs);
       const timer = setTimeout(() => stream.close(http2.constants.NGHTTP2_CANCEL), timeoutMs);
       stream.once("response", (response) => {
         resolve(Number(response[":status"]));
