@@ -1,5 +1,5 @@
 import type { Run } from "../net/index.js";
-import type { Logger } from "../runtime/index.js";
+import { Lock, type Logger } from "../runtime/index.js";
 import type { GatewayArguments } from "./arguments.js";
 import { TUNNEL_DEVICE } from "./constants.js";
 import type { EndpointChooser } from "./endpoint-chooser.js";
@@ -30,8 +30,8 @@ export class PeerKeeper {
   private appliedEndpoint?: string;
   private restartedAt = 0;
   private receivedBytes = 0;
-  /** The end of what is being done to the device. */
-  private last: Promise<unknown> = Promise.resolve();
+  /** A session that is begun anew would else put back a peer whose key has just been withdrawn. */
+  private readonly lock = new Lock();
 
   constructor(
     private readonly run: Run,
@@ -45,7 +45,7 @@ export class PeerKeeper {
    * peer that can be reached.
    */
   apply(privateKey: string, publicKey: string | undefined): Promise<boolean> {
-    return this.inTurn(() => this.configure(privateKey, publicKey));
+    return this.lock.run(() => this.configure(privateKey, publicKey));
   }
 
   private async configure(privateKey: string, publicKey: string | undefined): Promise<boolean> {
@@ -79,14 +79,7 @@ export class PeerKeeper {
    * the peer has not answered. Resolves to whether it did.
    */
   revive(silenceMs: number): Promise<boolean> {
-    return this.inTurn(() => this.restartIfDead(silenceMs));
-  }
-
-  /** One after the other: a session that is begun anew would else put back a peer whose key has just been withdrawn. */
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.last.then(work);
-    this.last = result.catch(() => undefined);
-    return result;
+    return this.lock.run(() => this.restartIfDead(silenceMs));
   }
 
   private async restartIfDead(silenceMs: number): Promise<boolean> {

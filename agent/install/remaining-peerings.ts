@@ -15,6 +15,7 @@ import { Annotations } from "../api/annotations.js";
 import { Labels } from "../api/labels.js";
 import type { KubeClient } from "../runtime/kube-client.js";
 import { isNotFound } from "../runtime/kube-error.js";
+import { listed } from "../runtime/listed.js";
 import { isDeleting } from "../runtime/metadata.js";
 import { describeObject, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
 
@@ -59,10 +60,9 @@ export async function refuseWhilePeered(
     if (remaining.length < before || remaining.some(({ isEnding }) => isEnding)) patience = Date.now() + graceMs;
     before = remaining.length;
     if (Date.now() > Math.min(patience, deadline)) {
-      const more = remaining.length > NAMED ? ` and ${remaining.length - NAMED} more` : "";
-      const names = remaining.slice(0, NAMED).map(({ name }) => name);
+      const names = remaining.map(({ name }) => name);
       throw new Error(
-        `cluster ${client.cluster}: the agent ${clusterId} is still in use by ${names.join(", ")}${more}: ` +
+        `cluster ${client.cluster}: the agent ${clusterId} is still in use by ${listed(names, NAMED)}: ` +
           `end its peerings and offloaded namespaces first, or ${remedy}`,
       );
     }

@@ -14,6 +14,8 @@ export * from "./kube-client.js";
 export * from "./kube-error.js";
 export * from "./kube-transport.js";
 export * from "./leader-election.js";
+export * from "./listed.js";
+export * from "./lock.js";
 export * from "./logger.js";
 export * from "./metadata.js";
 export * from "./pour.js";

@@ -41,6 +41,11 @@ export function isDeleting(object: KubeObject): boolean {
   return object.metadata?.deletionTimestamp !== undefined;
 }
 
+/** Whether an object goes with another one, by its owner references. */
+export function isOwnedBy(object: KubeObject, { metadata }: KubeObject): boolean {
+  return object.metadata?.ownerReferences?.some(({ uid }) => uid === metadata?.uid) ?? false;
+}
+
 /** Adds a finalizer; a conflict (409) means that the object changed meanwhile: retry on the next pass. */
 export function addFinalizer<T extends KubeObject>(
   client: KubeClient,

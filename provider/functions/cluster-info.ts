@@ -4,7 +4,7 @@ import { ForeignClusterResource } from "../../agent/api/index.js";
 import { LabelValues, Labels } from "../../agent/api/labels.js";
 import { DaemonSetResource, DeploymentResource, PodResource } from "../../agent/runtime/core-resources.js";
 import type { KubeClient, ListOptions } from "../../agent/runtime/kube-client.js";
-import { isForbidden } from "../../agent/runtime/kube-error.js";
+import { ifVisible } from "../waits/index.js";
 import { findInstallation, type Installation } from "../resources/agent/existing.js";
 import { allocatedRanges } from "../resources/agent/install.js";
 import { inputsOfDeployment } from "../resources/agent/read.js";
@@ -81,15 +81,10 @@ type Workload = Deployment | DaemonSet;
 /** Those of the agent that may be seen: who may read pods alone learns of those. */
 async function workloadsOf(client: KubeClient, options: ListOptions): Promise<Workload[]> {
   const lists = await Promise.all([
-    client.list<Workload>(DeploymentResource, options).catch(noneIfForbidden),
-    client.list<Workload>(DaemonSetResource, options).catch(noneIfForbidden),
+    ifVisible(client.list<Workload>(DeploymentResource, options)),
+    ifVisible(client.list<Workload>(DaemonSetResource, options)),
   ]);
-  return lists.flatMap(({ items }) => items);
-}
-
-function noneIfForbidden(error: unknown): { items: never[] } {
-  if (isForbidden(error)) return { items: [] };
-  throw error;
+  return lists.flatMap((list) => list?.items ?? []);
 }
 
 /** Judged by what should run: a workload without pods is not well, and remains of former pods beside a ready one harm nobody. */

@@ -44,6 +44,12 @@ export function isInTenantNamespace(tenantNamespaces: Informer<Namespace>, objec
   return clusterID !== undefined && namespace !== undefined && remoteClusterOf(namespace) === clusterID;
 }
 
+/** Whether a Secret is an identity towards a peer's control plane. A kubeconfig may name programs and files: none is used that somebody has put elsewhere. */
+export function isControlPlaneIdentity(tenantNamespaces: Informer<Namespace>, secret: KubeObject): boolean {
+  const isControlPlane = secret.metadata?.labels?.[Labels.identityType] === "ControlPlane";
+  return isControlPlane && isInTenantNamespace(tenantNamespaces, secret);
+}
+
 /** The cluster's Tenant in its namespace, or undefined. Throws if there are several. */
 export function tenantIn(area: AuthenticationArea, namespace: string, clusterID: string): Tenant | undefined {
   const found = area.informers.tenants.inNamespace(namespace).filter(({ spec }) => spec.clusterID === clusterID);

@@ -1,7 +1,7 @@
+import { Lock } from "../../runtime/index.js";
 import type { AreaSetup } from "../context.js";
 import { configurationController } from "./addresses/configuration-controller.js";
 import { ipController } from "./addresses/ip-controller.js";
-import { Lock } from "./addresses/lock.js";
 import { networkController } from "./addresses/network-controller.js";
 import { offloadedPodIPController } from "./addresses/offloaded-pod-ip-controller.js";
 import { serviceIPController } from "./addresses/service-ip-controller.js";

@@ -27,7 +27,7 @@ import {
   removeFinalizer,
   type Informer,
 } from "../../runtime/index.js";
-import { decodeBase64, isInTenantNamespace, remoteClusterOf } from "../authentication/lookups.js";
+import { decodeBase64, isControlPlaneIdentity, remoteClusterOf } from "../authentication/lookups.js";
 import type { ControllerContext, Startable } from "../context.js";
 import { peerSignals } from "../peer-signals.js";
 import { REPLICATED_KINDS, type ReplicatedKind, type ReplicatedObject } from "./kinds.js";
@@ -105,7 +105,7 @@ export class ReplicationManager implements Startable {
   private async reconcile(key: string): Promise<{ requeueAfterMs?: number } | void> {
     const secret = this.secrets.get(key);
     const running = [...this.reflectors.values()].find(({ secretKey }) => secretKey === key);
-    if (!secret || !this.isIdentity(secret)) {
+    if (!secret || !isControlPlaneIdentity(this.tenantNamespaces, secret)) {
       if (running) this.end(running);
       // It was one, and its namespace is none of a peer's any more: nothing can be asked of the peer then.
       if (secret && isDeleting(secret) && hasFinalizer(secret, Finalizers.replicatorOperator))
@@ -235,12 +235,10 @@ export class ReplicationManager implements Startable {
   private secretsOf(remoteClusterID: string | undefined): Secret[] {
     return this.secrets
       .list()
-      .filter((secret) => this.isIdentity(secret) && remoteClusterOf(secret) === remoteClusterID);
-  }
-
-  /** A kubeconfig may name programs and files: none is used that somebody has put elsewhere. */
-  private isIdentity(secret: Secret): boolean {
-    return isControlPlaneIdentity(secret) && isInTenantNamespace(this.tenantNamespaces, secret);
+      .filter(
+        (secret) =>
+          isControlPlaneIdentity(this.tenantNamespaces, secret) && remoteClusterOf(secret) === remoteClusterID,
+      );
   }
 
   private end({ reflector }: RunningReflector): void {
@@ -299,10 +297,6 @@ export class ReplicationManager implements Startable {
   private get events(): ReturnType<ControllerContext["recorder"]> {
     return this.context.recorder("replicator");
   }
-}
-
-function isControlPlaneIdentity(secret: Secret): boolean {
-  return secret.metadata?.labels?.[Labels.identityType] === "ControlPlane";
 }
 
 function isDeclaredDead({ metadata }: ForeignCluster): boolean {

@@ -26,7 +26,7 @@ import {
   type Informer,
   type KubeObject,
 } from "../../runtime/index.js";
-import { isInTenantNamespace, remoteClusterOf } from "../authentication/lookups.js";
+import { isControlPlaneIdentity, remoteClusterOf } from "../authentication/lookups.js";
 import type { ControllerContext } from "../context.js";
 import { virtualClusterNodes, virtualKubeletPods } from "../offloading/informers.js";
 
@@ -91,7 +91,7 @@ export class PeerViews {
       gatewayClients: about(this.gatewayClients),
       tenants: about(this.tenants),
       identities: about(this.identities).filter(({ spec }) => spec.type === "ControlPlane"),
-      secrets: about(this.secrets).filter((secret) => this.isIdentity(secret)),
+      secrets: about(this.secrets).filter((secret) => isControlPlaneIdentity(this.tenantNamespaces, secret)),
       virtualNodes: about(this.virtualNodes),
       nodes: about(this.nodes),
       deployment: (namespace, name) => this.deployments.find(namespace, name),
@@ -111,10 +111,6 @@ export class PeerViews {
       ...this.gatewayServers.inNamespace(metadata?.namespace ?? ""),
       ...this.gatewayClients.inNamespace(metadata?.namespace ?? ""),
     ].flatMap((gateway) => remoteClusterOf(gateway) ?? []);
-  }
-
-  private isIdentity(secret: Secret): boolean {
-    return isControlPlaneSecret(secret) && isInTenantNamespace(this.tenantNamespaces, secret);
   }
 
   private podsOf(virtualNode: VirtualNode): Pod[] {
@@ -138,10 +134,6 @@ export function isEmptyView(view: PeerView): boolean {
     nodes,
   ];
   return all.every((objects) => objects.length === 0);
-}
-
-function isControlPlaneSecret({ metadata }: Secret): boolean {
-  return metadata?.labels?.[Labels.identityType] === "ControlPlane";
 }
 
 function isPodOf({ metadata }: Pod, virtualNode: VirtualNode): boolean {

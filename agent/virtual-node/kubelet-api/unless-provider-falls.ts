@@ -1,5 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { KubeError } from "../../runtime/index.js";
+import { KubeError, delay } from "../../runtime/index.js";
 import type { VirtualNodeContext } from "../context.js";
 import { isProviderAlive } from "../node/ping.js";
 
@@ -36,7 +35,7 @@ export async function unlessProviderFalls<T>(
 
 async function watchOver(answered: AbortSignal, lookMs: number, look: () => Promise<void>): Promise<void> {
   while (!answered.aborted) {
-    await delay(lookMs, undefined, { signal: answered }).catch(() => undefined);
+    await delay(lookMs, answered);
     if (!answered.aborted) await look();
   }
 }

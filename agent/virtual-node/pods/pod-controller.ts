@@ -446,20 +446,28 @@ export class PodController {
    * first told that; returns in how many milliseconds to look again.
    */
   private async endRemote(pod: Pod, shadow: ShadowPod, remotePod: Pod | undefined): Promise<number | undefined> {
+    const waitMs = await this.tellGracePeriod(pod, shadow, remotePod);
+    if (waitMs === undefined) await this.deleteShadow(shadow);
+    return waitMs;
+  }
+
+  /** How many milliseconds the provider still has to end the pod as it was told; undefined where there is nothing to tell, or no time left. */
+  private async tellGracePeriod(pod: Pod, shadow: ShadowPod, remotePod: Pod | undefined): Promise<number | undefined> {
     const seconds = askedGracePeriod(pod);
     const isEnding = !remotePod || isDeleting(remotePod) || isTerminalPhase(remotePod.status?.phase);
-    if (seconds === undefined || isEnding) return this.deleteShadow(shadow).then(() => undefined);
+    if (seconds === undefined || isEnding) return undefined;
     const uid = pod.metadata?.uid ?? "";
-    const askedAt = this.endAskedAt.get(uid) ?? Date.now();
-    const leftMs = askedAt + ASKED_END_MS - Date.now();
-    if (leftMs <= 0) return this.deleteShadow(shadow).then(() => undefined);
-    if (this.endAskedAt.has(uid)) return leftMs;
+    const askedAt = this.endAskedAt.get(uid);
+    if (askedAt !== undefined) {
+      const leftMs = askedAt + ASKED_END_MS - Date.now();
+      return leftMs > 0 ? leftMs : undefined;
+    }
     const { name = "", namespace } = shadow.metadata;
     const patch = { metadata: { annotations: { [Annotations.deletionGracePeriod]: String(seconds) } } };
     const options = { fieldManager: REFLECTION_FIELD_MANAGER };
     await this.context.remote.mergePatch(ShadowPodResource, { name, namespace }, patch, options);
-    this.endAskedAt.set(uid, askedAt);
-    return leftMs;
+    this.endAskedAt.set(uid, Date.now());
+    return ASKED_END_MS;
   }
 
   private async deleteShadow(shadow: ShadowPod): Promise<void> {

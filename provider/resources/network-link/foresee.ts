@@ -22,6 +22,7 @@ import {
   type Pair,
   type Peer,
 } from "../../preconditions/index.js";
+import { ifVisible } from "../../waits/index.js";
 import { expectedNamespaces, rightsInPair } from "../tenant-namespace/index.js";
 import { rangesOf } from "./configure.js";
 import { linkEnds } from "./ends.js";
@@ -154,12 +155,9 @@ interface Held {
 async function heldIn(peer: Peer, signal: AbortSignal): Promise<Held> {
   const [networks, nodes] = await Promise.all([
     networksOf(peer, signal),
-    nodeAddresses(peer.client, signal).catch((error: unknown) => {
-      if (!isForbidden(error)) throw error;
-      return [];
-    }),
+    ifVisible(nodeAddresses(peer.client, signal)),
   ]);
-  return { networks, nodes };
+  return { networks, nodes: nodes ?? [] };
 }
 
 /** All Networks of a cluster; of its own namespace only where no more may be seen. */

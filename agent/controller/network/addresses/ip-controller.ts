@@ -23,7 +23,7 @@ import type { ControllerContext } from "../../context.js";
 import { linkAddresses } from "../fabric/link-addresses.js";
 import { chooseAddress } from "./allocation.js";
 import { applyIPService, deleteIPService } from "./ip-service.js";
-import type { Lock } from "./lock.js";
+import type { Lock } from "../../../runtime/lock.js";
 import { installed } from "./owned-ranges.js";
 
 /**

@@ -4,9 +4,9 @@ import { IPResource, type IP } from "../../../api/index.js";
 import {
   EndpointSliceResource,
   ServiceResource,
+  isOwnedBy,
   nonBlockingOwnerReference,
   type KubeClient,
-  type KubeObject,
   type ResourceType,
 } from "../../../runtime/index.js";
 import { FIELD_MANAGER } from "../constants.js";
@@ -21,7 +21,7 @@ export async function applyIPService(client: KubeClient, ip: IP): Promise<void> 
   const { name = "", namespace = "" } = ip.metadata;
   for (const type of OWNED) {
     const present = await client.get(type, { name, namespace });
-    if (!present || isMadeFor(ip, present)) continue;
+    if (!present || isOwnedBy(present, ip)) continue;
     throw new Error(
       `spec.serviceTemplate: ${type.kind} ${namespace}/${name} is there and was not made for this IP: remove or rename one of them`,
     );
@@ -35,15 +35,11 @@ export async function deleteIPService(client: KubeClient, ip: IP): Promise<void>
   const { name = "", namespace = "" } = ip.metadata;
   for (const type of OWNED) {
     const present = await client.get(type, { name, namespace });
-    if (present && isMadeFor(ip, present)) await client.delete(type, { name, namespace });
+    if (present && isOwnedBy(present, ip)) await client.delete(type, { name, namespace });
   }
 }
 
 const OWNED: readonly ResourceType[] = [ServiceResource, EndpointSliceResource];
-
-function isMadeFor({ metadata }: IP, object: KubeObject): boolean {
-  return object.metadata?.ownerReferences?.some(({ uid }) => uid === metadata.uid) ?? false;
-}
 
 export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {
   const { metadata, spec } = ip.spec.serviceTemplate ?? {};

@@ -6,7 +6,7 @@ import {
   NetworkResource,
   NetworkType,
   canonicalCidr,
-  cidrContains,
+  cidrContainsAddress,
   normalizeCidrs,
   type Network,
   type StandardCondition,
@@ -27,7 +27,7 @@ import {
 import type { ControllerContext } from "../../context.js";
 import { chooseRange, type HeldRange } from "./allocation.js";
 import { addressesOf, nodeAddresses, physicalNodes } from "../nodes.js";
-import type { Lock } from "./lock.js";
+import type { Lock } from "../../../runtime/lock.js";
 
 /**
  * Gives each Network its range (network specification, §2). Watches Networks; owns their finalizer; writes `status.cidr`,
@@ -85,7 +85,7 @@ export function networkController(context: ControllerContext, lock: Lock): Contr
   function tellOfNode({ metadata }: Node, address: string): void {
     for (const network of networks.list()) {
       const { cidr } = network.status ?? {};
-      if (!cidr || !isChosen(network) || !cidrContains(cidr, `${address}/32`)) continue;
+      if (!cidr || !isChosen(network) || !cidrContainsAddress(cidr, address)) continue;
       const message =
         `node ${metadata?.name} has the address ${address}, which is in ${cidr}: other nodes do not reach it, as that leads to another cluster. ` +
         "Reserve the nodes' subnet (reservedSubnets of the Agent), and make the peering anew";

@@ -1,6 +1,13 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { ConfigurationResource, IPResource, Labels, type IP } from "../../../api/index.js";
-import { Controller, PodResource, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
+import {
+  Controller,
+  PodResource,
+  isDeleting,
+  isOwnedBy,
+  keyOf,
+  nonBlockingOwnerReference,
+} from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { ensureIP } from "./ensure-ip.js";
 
@@ -28,7 +35,7 @@ export function offloadedPodIPController(context: ControllerContext): Controller
       // One that is there may be known to a peer that comes back.
       if (!present && !hasSeveralPeers()) return;
       // An IP of that name which somebody made is theirs.
-      if (present && !present.metadata.ownerReferences?.some(({ uid }) => uid === pod.metadata?.uid)) return;
+      if (present && !isOwnedBy(present, pod)) return;
       await ensureIP(client, present, podIP(pod, pod.status.podIP));
     },
   });

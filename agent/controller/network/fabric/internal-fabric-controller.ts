@@ -13,7 +13,7 @@ import {
 import { Controller, isDeleting, nonBlockingOwnerReference, sameJson } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { isConfigured, isObserved } from "../addresses/configuration-controller.js";
-import type { Lock } from "../addresses/lock.js";
+import type { Lock } from "../../../runtime/lock.js";
 import { remoteClusterOf, type Gateway } from "../gateways/kinds.js";
 import { freeLinkAddress } from "./link-addresses.js";
 import { newInterfaceName } from "./interface-name.js";

@@ -2,7 +2,7 @@ import type { Node } from "kubernetes-types/core/v1";
 import { InternalNodeResource, NetworkResource, type InternalNode } from "../../../api/index.js";
 import { Controller, NodeResource, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
-import type { Lock } from "../addresses/lock.js";
+import type { Lock } from "../../../runtime/lock.js";
 import { internalAddress, physicalNodes } from "../nodes.js";
 import { freeLinkAddress } from "./link-addresses.js";
 import { newInterfaceName } from "./interface-name.js";

@@ -10,7 +10,7 @@ import {
 } from "../../../api/index.js";
 import { Controller, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
-import type { Lock } from "../addresses/lock.js";
+import type { Lock } from "../../../runtime/lock.js";
 
 const MAX_ID = 2 ** 24 - 2;
 

@@ -28,7 +28,6 @@ import {
   type DeepPartial,
   type Informer,
   type KubeObject,
-  type ResourceType,
   sameJson,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
@@ -95,10 +94,10 @@ export function workloadController<G extends Gateway, W extends Workload>(
       try {
         const [secret] = await Promise.all([
           ensureSecret(workload, manifests),
-          applyRight(ServiceAccountResource, rights.accounts, manifests.serviceAccount()),
-          applyRight(ClusterRoleBindingResource, rights.clusterRoleBindings, manifests.clusterRoleBinding()),
-          applyRight(RoleResource, rights.roles, manifests.role(secretNameOf(workload))),
-          applyRight(RoleBindingResource, rights.roleBindings, manifests.roleBinding()),
+          applyRight(rights.accounts, manifests.serviceAccount()),
+          applyRight(rights.clusterRoleBindings, manifests.clusterRoleBinding()),
+          applyRight(rights.roles, manifests.role(secretNameOf(workload))),
+          applyRight(rights.roleBindings, manifests.roleBinding()),
         ]);
         await applyRunning(manifests);
         await writeStatus(workload, secret);
@@ -262,7 +261,8 @@ export function workloadController<G extends Gateway, W extends Workload>(
     throw new Refusal("ServiceMadeAnew", "spec.endpoint.loadBalancerClass", problem);
   }
 
-  async function applyRight<T extends KubeObject>(type: ResourceType<T>, known: Informer<T>, wish: T): Promise<void> {
+  async function applyRight<T extends KubeObject>(known: Informer<T>, wish: T): Promise<void> {
+    const { type } = known;
     const key = `${type.plural}|${keyOf(wish)}`;
     if (applied.isCurrent(key, wish, known.get(keyOf(wish)))) return;
     const result = await client.apply(type, wish as DeepPartial<T>, { fieldManager: FIELD_MANAGER });

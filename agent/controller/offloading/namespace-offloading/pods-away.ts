@@ -1,11 +1,11 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { Labels, VirtualNodeResource, type NamespaceOffloading } from "../../../api/index.js";
-import { findCondition, hasController } from "../../../runtime/index.js";
+import { findCondition, hasController, listed } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { isDaemonPod } from "../daemon-pod.js";
 import { hasEnded } from "../has-ended.js";
 import { offloadedPods, virtualClusterNodes } from "../informers.js";
-import { DRAIN_DEADLINE_MS, listed } from "../virtual-node/drain-condition.js";
+import { DRAIN_DEADLINE_MS, NAMED_PODS } from "../virtual-node/drain-condition.js";
 import { evictAll } from "../virtual-node/drain.js";
 
 /** Has the pods of a namespace leave a cluster before the namespace does; returns why it must stay meanwhile, or undefined when it need not. */
@@ -22,8 +22,9 @@ export function podsAway(context: ControllerContext): Departure {
   const pods = offloadedPods(context);
 
   /** Also where the Node has gone while its virtual node is there. */
-  function isThere({ spec: { nodeName } = { containers: [] } }: Pod, clusterID: string): boolean {
-    const labels = nodes.get(nodeName ?? "")?.metadata?.labels;
+  function isThere(pod: Pod, clusterID: string): boolean {
+    const nodeName = pod.spec?.nodeName ?? "";
+    const labels = nodes.get(nodeName)?.metadata?.labels;
     if (labels) return labels[Labels.remoteClusterID] === clusterID;
     return virtualNodes.list().some(({ metadata, spec }) => metadata.name === nodeName && spec.clusterID === clusterID);
   }
@@ -50,5 +51,5 @@ function deadlineOf({ status }: NamespaceOffloading, clusterID: string): number 
 }
 
 function named(pods: readonly Pod[]): string {
-  return listed(pods.map(({ metadata }) => metadata?.name ?? "").sort());
+  return listed(pods.map(({ metadata }) => metadata?.name ?? "").sort(), NAMED_PODS);
 }

@@ -7,7 +7,7 @@ import {
   ShadowEndpointSliceResource,
   type ShadowEndpointSlice,
 } from "../../../api/index.js";
-import { Controller, EndpointSliceResource, NodeResource, isDeleting, keyOf } from "../../../runtime/index.js";
+import { Controller, EndpointSliceResource, NodeResource, isDeleting, keyOf, listed } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
@@ -70,8 +70,7 @@ export function shadowEndpointSliceController(context: ControllerContext): Contr
   }
 
   function tellRefused(key: string, shadow: ShadowEndpointSlice, refused: string[]): void {
-    const [named, more] = [refused.slice(0, NAMED).join(", "), refused.length - NAMED];
-    const message = `endpoints left out: ${named}${more > 0 ? ` and ${more} more` : ""}: in cluster ${config.clusterId} these are addresses of its nodes, API server, pods, Services or other peers, which no consumer's endpoints may have; name addresses of your own pods, or reached from your cluster`;
+    const message = `endpoints left out: ${listed(refused, NAMED)}: in cluster ${config.clusterId} these are addresses of its nodes, API server, pods, Services or other peers, which no consumer's endpoints may have; name addresses of your own pods, or reached from your cluster`;
     if (refused.length === 0) told.delete(key);
     else if (told.get(key) !== message) {
       told.set(key, message);

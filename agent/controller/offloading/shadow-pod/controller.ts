@@ -13,6 +13,7 @@ import {
   Controller,
   isAlreadyExists,
   isDeleting,
+  isOwnedBy,
   messageOf,
   PodResource,
   type ReconcileResult,
@@ -218,10 +219,6 @@ function isMadeAnew(pod: Pod): boolean {
 
 function isRunning({ status }: Pod): boolean {
   return status?.phase === "Running";
-}
-
-function isOwnedBy(pod: Pod, shadow: ShadowPod): boolean {
-  return pod.metadata?.ownerReferences?.some(({ uid }) => uid === shadow.metadata.uid) ?? false;
 }
 
 function nameOf({ metadata }: Pod | ShadowPod): { name: string; namespace?: string } {
