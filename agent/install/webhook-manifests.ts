@@ -86,7 +86,7 @@ const VALIDATING: WebhookRule[] = [
     name: "virtualnode.validate.liqo.io",
     path: WebhookPaths.validateVirtualNodes,
     type: VirtualNodeResource,
-    operations: ["CREATE"],
+    operations: ["CREATE", "DELETE"],
     skippable: true,
   },
   { name: "configuration.validate.liqo.io", path: WebhookPaths.validateConfigurations, type: ConfigurationResource },
@@ -108,7 +108,12 @@ const VALIDATING: WebhookRule[] = [
   { name: "namespacemap.peer.validate.liqo.io", path: WebhookPaths.peerWrites, type: NamespaceMapResource },
   { name: "renew.peer.validate.liqo.io", path: WebhookPaths.peerWrites, type: RenewResource },
   { name: "resourceslice.peer.validate.liqo.io", path: WebhookPaths.peerWrites, type: ResourceSliceResource },
-  { name: "resourceslice.validate.liqo.io", path: WebhookPaths.resourceSlices, type: ResourceSliceResource },
+  {
+    name: "resourceslice.validate.liqo.io",
+    path: WebhookPaths.resourceSlices,
+    type: ResourceSliceResource,
+    operations: ["CREATE", "UPDATE", "DELETE"],
+  },
   {
     name: "nsoff.validate.liqo.io",
     path: WebhookPaths.namespaceOffloading,

@@ -2,6 +2,8 @@ import { VirtualNodeResource, type VirtualNode } from "../../api/index.js";
 import {
   describeObject,
   isDeleting,
+  isRefused,
+  messageOf,
   type EventRecorder,
   type Informer,
   type KubeClient,
@@ -41,9 +43,15 @@ export async function endNodesOf(
   if (!deletionTimestamp) return undefined;
   const owned = virtualNodes.inNamespace(namespace).filter((virtualNode) => ownersOf(virtualNode).includes(uid));
   if (owned.length === 0) return undefined;
-  for (const virtualNode of owned) {
+  for (const virtualNode of owned.filter((one) => !isDeleting(one))) {
     const { name = "", uid } = virtualNode.metadata;
-    if (!isDeleting(virtualNode)) await localClient.delete(VirtualNodeResource, { name, namespace }, { uid });
+    try {
+      await localClient.delete(VirtualNodeResource, { name, namespace }, { uid });
+    } catch (error) {
+      // As for data that would be lost, where the slice's own end has passed admission by. The next pass asks again.
+      if (isRefused(error)) events.warning(type, slice, "VirtualNodeKept", messageOf(error));
+      throw error;
+    }
   }
   const names = owned
     .map(({ metadata }) => describeObject(VirtualNodeResource, metadata.name ?? "", namespace))

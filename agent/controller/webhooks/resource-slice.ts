@@ -1,15 +1,22 @@
 import { Annotations, Labels, Names, RESOURCE_SLICE_NAME_MAX_LENGTH, ResourceSliceResource } from "../../api/index.js";
 import type { ResourceSlice } from "../../api/index.js";
+import { isDeleting, isOwnedBy } from "../../runtime/index.js";
+import { lossesWithout, lossInformers, type LossInformers } from "../offloading/cluster-losses.js";
 import { allow, deny, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { AdmissionAnswer } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { whenSynced } from "./when-synced.js";
 
-/** Source slices have names unique in the cluster; the peer may not touch what the provider's administrator sets (API specification, §12). */
+/**
+ * Source slices have names unique in the cluster; the peer may not touch what the provider's administrator sets (API specification, §12). With a slice go the virtual
+ * nodes made from it: where users' data would go with them, it stays.
+ */
 export function resourceSliceValidator({ informers }: WebhookContext): AdmissionHandler {
   const slices = informers.for(ResourceSliceResource);
-  return whenSynced([slices], (request) => {
+  const known = lossInformers(informers);
+  return whenSynced([slices, ...Object.values(known)], (request) => {
     const { object, oldObject, operation, userInfo } = request as AdmissionRequest<ResourceSlice>;
+    if (operation === "DELETE" && oldObject) return isDeleting(oldObject) ? allow() : checkEnd(oldObject, known);
     if (!object) return allow();
     if (operation === "CREATE") return checkNewSlice(object, slices.list());
     return oldObject ? checkSliceUpdate(oldObject, object, userInfo.groups ?? []) : allow();
@@ -32,6 +39,13 @@ export function checkNewSlice(slice: ResourceSlice, slices: readonly ResourceSli
     );
   }
   return allow();
+}
+
+function checkEnd(slice: ResourceSlice, known: LossInformers): AdmissionAnswer {
+  const { name, namespace = "" } = slice.metadata;
+  const owned = known.virtualNodes.inNamespace(namespace).filter((virtualNode) => isOwnedBy(virtualNode, slice));
+  const losses = lossesWithout(owned, known);
+  return losses.length === 0 ? allow() : deny(`resource slice ${name} stays: ${losses.join("; ")}`);
 }
 
 export function checkSliceUpdate(old: ResourceSlice, slice: ResourceSlice, groups: readonly string[]): AdmissionAnswer {

@@ -1,7 +1,8 @@
 import type { Node } from "kubernetes-types/core/v1";
-import { Labels, LabelValues, Names, VirtualNodeResource, VkOptionsTemplateResource } from "../../api/index.js";
+import { Labels, LabelValues, Names, VkOptionsTemplateResource } from "../../api/index.js";
 import type { VirtualNode, VkOptionsTemplateSpec } from "../../api/index.js";
 import { isDeleting, NodeResource } from "../../runtime/index.js";
+import { lossesWithout, lossInformers, type LossInformers } from "../offloading/cluster-losses.js";
 import {
   allow,
   deny,
@@ -44,15 +45,21 @@ export function defaultsPatch({ spec }: VirtualNode, options: Partial<VkOptionsT
     .map(([key, value]) => ({ op: "add", path: `/spec/${key}`, value }));
 }
 
-/** A virtual node is a Node of the same name: it must not clash with another one. */
+/** A virtual node is a Node of the same name: it must not clash with another one. Nor may it end where users' data would go with it. */
 export function virtualNodeValidator({ client, informers }: WebhookContext): AdmissionHandler {
-  const virtualNodes = informers.for(VirtualNodeResource);
-  return whenSynced([virtualNodes], async (request) => {
-    const { object, operation } = request as AdmissionRequest<VirtualNode>;
+  const known = lossInformers(informers);
+  return whenSynced(Object.values(known), async (request) => {
+    const { object, oldObject, operation } = request as AdmissionRequest<VirtualNode>;
+    if (operation === "DELETE" && oldObject) return isDeleting(oldObject) ? allow() : checkEnd(oldObject, known);
     if (!object || operation !== "CREATE") return allow();
     const node = await client.get(NodeResource, { name: object.metadata.name ?? "" });
-    return checkNewVirtualNode(object, node, virtualNodes.list());
+    return checkNewVirtualNode(object, node, known.virtualNodes.list());
   });
+}
+
+function checkEnd(virtualNode: VirtualNode, known: LossInformers): AdmissionAnswer {
+  const losses = lossesWithout([virtualNode], known);
+  return losses.length === 0 ? allow() : deny(`virtual node ${virtualNode.metadata.name} stays: ${losses.join("; ")}`);
 }
 
 export function checkNewVirtualNode(

@@ -239,7 +239,13 @@ export const WEBHOOK_RULES: ReasonedRule[] = [
   {
     why: "What requests are judged by.",
     apiGroups: ["offloading.liqo.io"],
-    resources: ["namespaceoffloadings", "quotas", "shadowpods", "virtualnodes", "vkoptionstemplates"],
+    resources: ["namespacemaps", "namespaceoffloadings", "quotas", "shadowpods", "virtualnodes", "vkoptionstemplates"],
+    verbs: READ,
+  },
+  {
+    why: "For a cluster that is gone for good no data is kept.",
+    apiGroups: ["core.liqo.io"],
+    resources: ["foreignclusters"],
     verbs: READ,
   },
   {
@@ -261,7 +267,7 @@ export const WEBHOOK_RULES: ReasonedRule[] = [
     verbs: READ,
   },
   {
-    why: "What would be lost with an offloading that is to end.",
+    why: "What would be lost with an offloading, a virtual node or a slice that is to end.",
     apiGroups: [""],
     resources: ["persistentvolumes"],
     verbs: READ,

@@ -48,6 +48,8 @@ async function withdrawAtConsumer(
   if (!namespace) return;
   if (isProviderLost) await declareUnreachable(progress, { ...consumer, remoteId: providerId });
   const id = { name, namespace };
+  // What is refused, as for data that would be lost, must be refused before anything is changed.
+  await ifFound(consumer.client.delete(VirtualNodeResource, id, { dryRun: true, signal: progress.signal }));
   // Or the agent would make the virtual node again.
   const patch = { metadata: { annotations: { [Annotations.createVirtualNode]: null } } };
   await ifFound(consumer.client.mergePatch(ResourceSliceResource, id, patch, { signal: progress.signal }));

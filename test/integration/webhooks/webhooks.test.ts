@@ -4,6 +4,7 @@ import {
   ConfigurationResource,
   FirewallConfigurationResource,
   ForeignClusterResource,
+  NamespaceMapResource,
   NamespaceOffloadingResource,
   QuotaResource,
   ResourceSliceResource,
@@ -15,6 +16,7 @@ import {
   type FirewallChain,
   type FirewallConfiguration,
   type ShadowPod,
+  type VirtualNode,
 } from "../../../agent/api/index.js";
 import {
   DaemonSetResource,
@@ -22,6 +24,7 @@ import {
   KubeClient,
   NamespaceResource,
   NodeResource,
+  ownerReference,
   PersistentVolumeResource,
   PodResource,
   SecretResource,
@@ -247,6 +250,83 @@ describe("webhooks called by a real API server", function () {
         () => false,
       ),
     );
+  });
+
+  it("let a cluster's last virtual node, and the slice it was made from, end only when no data goes with them", async () => {
+    const namespace = "liqo-tenant-holder";
+    const offloading = { name: "offloading", namespace: "stored" };
+    const [id, sibling] = [
+      { name: "holder", namespace },
+      { name: "holder-2", namespace },
+    ];
+    await ensureNamespace(client, namespace, tenantLabels("holder"));
+    await ensureNamespace(client, offloading.namespace);
+    await client.create(
+      NamespaceOffloadingResource,
+      NamespaceOffloadingResource.build({ metadata: offloading, spec: {} }),
+    );
+    const slice = await client.create(
+      ResourceSliceResource,
+      ResourceSliceResource.build({ metadata: { ...id, labels: { [REMOTE]: "holder" } }, spec: { class: "default" } }),
+    );
+    const spec = { clusterID: "holder", kubeconfigSecretRef: { name: "k" }, createNode: false };
+    const virtualNode = (metadata: VirtualNode["metadata"]) =>
+      client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata, spec }));
+    await virtualNode({ ...id, ownerReferences: [ownerReference(ResourceSliceResource, slice)] });
+    const mapped = async () => (await client.get(NamespaceMapResource, id))?.spec.desiredMapping?.["stored"];
+    await eventually("the namespace mapped", mapped);
+    const volume = remoteVolume({ name: "data", namespace: "stored", uid: "stored-data" }, "holder");
+    const agree = (answer: string) =>
+      client.mergePatch(NamespaceOffloadingResource, offloading, {
+        metadata: { annotations: { "offloading.liqo.io/delete-remote-volumes": answer } },
+      });
+    const endNode = () => client.delete(VirtualNodeResource, id, { dryRun: true });
+    const endSlice = () => client.delete(ResourceSliceResource, id, { dryRun: true });
+    await endNode();
+    await endSlice();
+    await client.create(PersistentVolumeResource, volume);
+
+    const message = await eventually("a refusal", () => refusal(endNode()).catch(() => undefined));
+    const loss = "holder stays: namespace stored: the data of claim data is in cluster holder and would be deleted";
+    expect(message).to.contain(`virtual node ${loss}`).and.to.contain("deleteRemoteVolumes of the Pulumi resource");
+    expect(await refusal(endSlice())).to.contain(`resource slice ${loss}`);
+
+    await virtualNode(sibling);
+    await eventually("one of two to be free to end", () =>
+      endNode().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await eventually("its slice, too", () =>
+      endSlice().then(
+        () => true,
+        () => false,
+      ),
+    );
+    // The last one, and nobody asks admission.
+    await client.mergePatch(VirtualNodeResource, id, { metadata: { labels: { "liqo.io/webhook-skip": "true" } } });
+    await client.delete(VirtualNodeResource, sibling);
+    await eventually("the sibling's end", async () => (await client.get(VirtualNodeResource, sibling)) === undefined);
+    await client.delete(VirtualNodeResource, id);
+    const kept = await eventually("the reason", async () => {
+      const { conditions } = (await client.get(VirtualNodeResource, id))?.status ?? {};
+      return conditions?.find(({ reason }) => reason === "VolumesWouldBeLost");
+    });
+    expect(kept.message).to.contain("namespace stored: the data of claim data");
+    await eventually("an event", async () => {
+      const { items } = await client.list(EventResource, { namespace });
+      return items.some(({ reason, involvedObject: { name } }) => reason === "VolumesWouldBeLost" && name === id.name);
+    });
+    expect(await mapped()).to.be.a("string");
+
+    await agree("true");
+    await eventually("its end", async () => (await client.get(VirtualNodeResource, id)) === undefined);
+    await eventually("the map's end", async () => (await client.get(NamespaceMapResource, id)) === undefined);
+    await endSlice();
+    await client.delete(PersistentVolumeResource, { name: volume.metadata?.name ?? "" });
+    await client.delete(ResourceSliceResource, id);
+    await client.delete(NamespaceOffloadingResource, offloading);
   });
 
   it("prepares pods for virtual nodes that are older than the offloading of their namespace and have no node", async () => {

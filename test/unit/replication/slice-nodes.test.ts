@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { ResourceSliceResource, VirtualNodeResource, type VirtualNode } from "../../../agent/api/index.js";
 import type { ReplicatedKind, ReplicatedObject } from "../../../agent/controller/replication/kinds.js";
 import { NODES_LIMIT_MS, endNodesOf, type NodesContext } from "../../../agent/controller/replication/slice-nodes.js";
+import { KubeError } from "../../../agent/runtime/index.js";
 
 const DELETED_AT = "2026-01-01T00:00:00Z";
 const NAMESPACE = "liqo-tenant-provider";
@@ -21,6 +22,15 @@ describe("virtual nodes of a deleted slice", () => {
     const late = Date.parse(DELETED_AT) + NODES_LIMIT_MS;
     expect(await endNodesOf(context, SLICE_TYPE, slice(DELETED_AT), late)).to.equal(undefined);
     expect(told).to.deep.equal(["VirtualNodesLeft"]);
+  });
+
+  it("are told about where their end is refused, and asked to end again", async () => {
+    const { context, told } = contextWith([node("a", "slice")]);
+    const refusal = new KubeError("virtual node a stays", 403, "Forbidden", "consumer");
+    context.localClient.delete = () => Promise.reject(refusal);
+    const error = await endNodesOf(context, SLICE_TYPE, slice(DELETED_AT)).catch((thrown: unknown) => thrown);
+    expect(error).to.equal(refusal);
+    expect(told).to.deep.equal(["VirtualNodeKept"]);
   });
 
   it("are those that it owns, and only while it is being deleted", async () => {

@@ -3,7 +3,6 @@ import type { Deployment } from "kubernetes-types/apps/v1";
 import type { Node } from "kubernetes-types/core/v1";
 import {
   Finalizers,
-  ForeignClusterResource,
   Labels,
   LabelValues,
   NamespaceMapResource,
@@ -38,6 +37,7 @@ import {
   type ReconcileResult,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
+import { lossesWithout, lossInformers } from "../cluster-losses.js";
 import { customRoles } from "../custom-roles.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { isNodeReady, offloadedPods, virtualClusterNodes, virtualKubeletPods } from "../informers.js";
@@ -62,15 +62,14 @@ const DRAIN_LOOK_MS = 2_000;
 /**
  * On the consumer. Watches VirtualNodes and what is made from them. Owns the Deployment, account and binding of each virtual node's process and the
  * NamespaceMap towards its cluster; writes status.conditions. At the end: drains the Node, ends the process, deletes the Node, in this
- * order (offloading specification, §2.3 to §2.6).
+ * order (offloading specification, §2.3 to §2.6). The end of a cluster's last one waits while users' data would go with it.
  */
 export function virtualNodeController(context: ControllerContext): Controller {
   const { client, informers, config, logger } = context;
-  const virtualNodes = informers.for(VirtualNodeResource);
+  const known = lossInformers(informers);
+  const { virtualNodes, maps, foreignClusters } = known;
   const templates = informers.for(VkOptionsTemplateResource);
   const networks = informers.for(NetworkResource);
-  const maps = informers.for(NamespaceMapResource);
-  const foreignClusters = informers.for(ForeignClusterResource);
   const deployments = informers.for(DeploymentResource, {
     labelSelector: `${Labels.offloadingComponent}=${LabelValues.virtualKubeletComponent}`,
   });
@@ -188,6 +187,9 @@ export function virtualNodeController(context: ControllerContext): Controller {
 
   async function finish(virtualNode: VirtualNode): Promise<ReconcileResult | void> {
     if (!hasFinalizer(virtualNode, Finalizers.virtualNode)) return;
+    const losses = lossesWithout([virtualNode], known);
+    // What is given up, or moved, meanwhile brings the next pass.
+    if (losses.length > 0) return keep(virtualNode, losses.join("; "));
     const node = ownNode(virtualNode);
     if (node && !(await drain(virtualNode, node))) return { requeueAfterMs: DRAIN_LOOK_MS };
     if (!(await endProcess(virtualNode))) return { requeueAfterMs: DRAIN_LOOK_MS };
@@ -201,6 +203,12 @@ export function virtualNodeController(context: ControllerContext): Controller {
     ]);
     const last = virtualNodes.get(keyOf(virtualNode)) ?? virtualNode;
     await unlessGone(removeFinalizer(client, VirtualNodeResource, last, Finalizers.virtualNode));
+  }
+
+  /** Its pods stay as well: who wants to copy data out needs them. Admission refuses such an end; this is for what passes it by. */
+  async function keep(virtualNode: VirtualNode, message: string): Promise<void> {
+    events.warning(VirtualNodeResource, virtualNode, "VolumesWouldBeLost", message);
+    await setConditions(virtualNode, [{ type: "Node", status: "Deleting", reason: "VolumesWouldBeLost", message }]);
   }
 
   /** True once no pod is left on the Node. */
@@ -296,6 +304,8 @@ export function virtualNodeController(context: ControllerContext): Controller {
   const all = (): string[] => virtualNodes.list().map(keyOf);
   /** Only a drain, which cordons first, waits for the end of pods. */
   const isCordoned = (nodeName = ""): boolean => nodes.get(nodeName)?.spec?.unschedulable === true;
+  /** Those whose end may wait for data to be given up. */
+  const ending = (): string[] => virtualNodes.list().filter(isDeleting).map(keyOf);
   const ofCluster = (clusterID: string | undefined): string[] =>
     virtualNodes
       .list()
@@ -304,7 +314,7 @@ export function virtualNodeController(context: ControllerContext): Controller {
   return new Controller({ name: "virtual-node", reconcile, logger, workers: 4 })
     .watch(virtualNodes, (virtualNode, { type }) => {
       if (type === "deleted") finished.delete(virtualNode.metadata.uid);
-      return [keyOf(virtualNode)];
+      return [keyOf(virtualNode), ...ending()];
     })
     .watch(deployments, ({ metadata }) => byName(metadata?.labels?.[Labels.virtualNode]))
     .watch(processes, ({ metadata }, { type }) =>
@@ -316,7 +326,10 @@ export function virtualNodeController(context: ControllerContext): Controller {
     .watch(pods, ({ spec }, { type }) =>
       type === "deleted" && isCordoned(spec?.nodeName) ? byName(spec?.nodeName) : [],
     )
-    .watch(maps, ({ metadata }, { type }) => (type === "deleted" ? ofCluster(metadata.name) : []))
+    .watch(maps, ({ metadata }, { type }) => (type === "deleted" ? ofCluster(metadata.name) : ending()))
+    .watch(known.volumes, ending)
+    .watch(known.offloadings, ending)
+    .watch(known.namespaces, (_namespace, { type }) => (type === "added" ? [] : ending()))
     .watch(foreignClusters, ({ metadata }, event) =>
       event.type === "updated" && isDeadPeer(event.old) === isDeadPeer(event.object) ? [] : ofCluster(metadata.name),
     )
