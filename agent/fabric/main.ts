@@ -122,7 +122,8 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  await Promise.all([loop.stop(), hostRules.stop()]);
+  // What a pass under way could not see any more, as at an uninstallation the end of the last gateway.
+  await Promise.all([loop.settle(), hostRules.stop()]);
   health.close();
 
   function wanted(lentAddresses = ips.list()): FabricState | undefined {

@@ -5,7 +5,7 @@ import {
   type RouteConfiguration,
 } from "../api/index.js";
 import { LevelLoop, tellChange, type Run } from "../net/index.js";
-import { Informer, messageOf, type KubeClient, type KubeObject, type Logger } from "../runtime/index.js";
+import { Informer, type KubeClient, type KubeObject, type Logger } from "../runtime/index.js";
 import { ConditionWriter } from "./condition-writer.js";
 import { tableCommands, tableName } from "./firewall-json.js";
 import { firewallProblems } from "./firewall-problems.js";
@@ -69,20 +69,10 @@ export class HostRules {
     this.loop.trigger();
   }
 
+  /** A node's rules settle: at an uninstallation configurations have gone a moment before, and nobody comes after this process. */
   async stop(): Promise<void> {
-    await this.loop.stop();
-    if (this.options.host.remoteClusterID === undefined) await this.settle();
+    await (this.options.host.remoteClusterID === undefined ? this.loop.settle() : this.loop.stop());
     await Promise.all([this.routes.stop(), this.firewalls.stop()]);
-  }
-
-  /** A node's last pass: at an uninstallation configurations have gone a moment before, and nobody comes after this process. */
-  private async settle(): Promise<void> {
-    if (!this.routes.hasSynced || !this.firewalls.hasSynced) return;
-    try {
-      await this.apply();
-    } catch (error) {
-      this.options.logger.warn({ reason: messageOf(error) }, "rules that users bring: last pass failed");
-    }
   }
 
   private async apply(): Promise<void> {

@@ -79,6 +79,22 @@ export class LevelLoop {
     await this.running;
   }
 
+  /** Ends like `stop`, after one more pass for what has been asked for, or changed, since the last began, or what that one failed at: for those whom nobody comes after. */
+  async settle(): Promise<void> {
+    await this.stop();
+    if (!this.started || !this.isDue()) return;
+    try {
+      await this.options.apply({ isThorough: true });
+    } catch (error) {
+      this.options.logger.warn({ reason: messageOf(error) }, "not applied at the end");
+    }
+  }
+
+  private isDue(): boolean {
+    const isAsked = this.pending || this.isThorough || this.gathering !== undefined;
+    return isAsked || this.isNews() || this.isGatheredNews();
+  }
+
   private ask(): void {
     this.pending = true;
     if (!this.started || this.stopped || this.running) return;

@@ -88,6 +88,28 @@ describe("a loop of passes", () => {
     expect([looks, passes]).to.deep.equal([2, 2]);
   });
 
+  it("settles with one more for what nobody has come to any more, and without where nothing is left", async () => {
+    wanted = 1;
+    loop.start();
+    await passed();
+    await loop.settle();
+    expect(passes).to.equal(1);
+    // Seen by no pass: neither looked at yet, nor asked for.
+    wanted = 2;
+    loop.notice();
+    await loop.settle();
+    expect(passes).to.equal(2);
+    loop.trigger();
+    await loop.settle();
+    expect(passes).to.equal(3);
+  });
+
+  it("settles without a pass before it was to begin", async () => {
+    loop.trigger();
+    await loop.settle();
+    expect(passes).to.equal(0);
+  });
+
   it("makes one that tells what is wrong where what it would go by cannot be told", async () => {
     wanted = 1;
     loop.start();
@@ -177,6 +199,19 @@ describe("a loop that gathers part of what it goes by", () => {
     expect(occasions).to.deep.equal([{ isThorough: true }, { isThorough: false }]);
     await pass(450);
     expect(occasions).to.have.length(2);
+  });
+
+  it("settles with what it has gathered, and with what it has failed at, and says what fails then", async () => {
+    start(60_000);
+    await turns();
+    await see({ gathered: 2 });
+    await loop.settle();
+    expect(occasions).to.have.length(2);
+    start(60_000);
+    isFailing = true;
+    await turns();
+    await loop.settle();
+    expect(occasions).to.deep.equal([{ isThorough: true }, { isThorough: true }]);
   });
 
   it("looks thoroughly at the start, when asked, and after a failure", async () => {
