@@ -1,4 +1,4 @@
-import type { Node, Pod, PodStatus, Secret } from "kubernetes-types/core/v1";
+import type { Node, Pod, Secret } from "kubernetes-types/core/v1";
 import {
   ConfigurationResource,
   ConnectionResource,
@@ -12,7 +12,6 @@ import {
   PublicKeyResource,
   cidrContainsAddress,
   gatewayResourceName,
-  isIPv4,
   lentPart,
   peerConfiguration,
   serverEndpointOf,
@@ -28,6 +27,7 @@ import {
   PodResource,
   SecretResource,
   keyOf,
+  podIPv4,
   type KubeClient,
   type KubeObject,
   type Logger,
@@ -214,7 +214,7 @@ export class GatewaySources {
   private isBesideRange(pod: Pod): boolean {
     const [nodeName] = carryingNode(pod);
     const ranges = podRanges(this.nodes.get(nodeName ?? ""));
-    const address = ipv4Address(pod.status);
+    const address = podIPv4(pod.status);
     return !!ranges && address !== undefined && !ranges.some((range) => cidrContainsAddress(range, address));
   }
 
@@ -247,11 +247,6 @@ function trimPod({ metadata, spec, status }: Pod): Pod {
   return {
     metadata: { name, namespace, uid, resourceVersion, ...(shadow ? { labels: { [Labels.shadowPod]: shadow } } : {}) },
     spec: { nodeName: spec?.nodeName, containers: [] },
-    status: { podIP: ipv4Address(status), phase: status?.phase },
+    status: { podIP: podIPv4(status), phase: status?.phase },
   };
-}
-
-/** Of a pod with addresses of both families, the first may be either. */
-function ipv4Address({ podIP, podIPs = [] }: PodStatus = {}): string | undefined {
-  return [podIP, ...podIPs.map(({ ip }) => ip)].find((address) => address !== undefined && isIPv4(address));
 }

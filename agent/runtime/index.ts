@@ -1,4 +1,5 @@
 /** What every role shares: the typed client, informers, queues, controllers. Nothing here knows Liqo. */
+export * from "./addresses.js";
 export * from "./backoff.js";
 export * from "./conditions.js";
 export * from "./controller.js";

@@ -1,12 +1,10 @@
-import type { Node } from "kubernetes-types/core/v1";
 import type { AuthParams } from "../../api/index.js";
-import { NodeResource } from "../../runtime/index.js";
+import { NodeResource, outsideAddress, urlHost } from "../../runtime/index.js";
 import type { ControllerContext } from "../context.js";
 
 const CONTROL_PLANE_LABELS = ["control-plane", "master", "controlplane"].map(
   (role) => `node-role.kubernetes.io/${role}`,
 );
-const ADDRESS_TYPES = ["ExternalDNS", "ExternalIP", "InternalDNS", "InternalIP", "Hostname"];
 const API_SERVER_PORT = 6443;
 const ADDRESS_MAX_AGE_MS = 60_000;
 
@@ -39,8 +37,8 @@ export class AuthParamsSource {
   private async detectAddress(): Promise<string> {
     for (const label of CONTROL_PLANE_LABELS) {
       const { items } = await this.context.client.list(NodeResource, { labelSelector: label });
-      const address = items.map(preferredAddress).find((candidate) => candidate !== undefined);
-      if (address) return `https://${address.includes(":") ? `[${address}]` : address}:${API_SERVER_PORT}`;
+      const address = items.map(outsideAddress).find((candidate) => candidate !== undefined);
+      if (address) return `https://${urlHost(address)}:${API_SERVER_PORT}`;
     }
     throw new Error(
       `cluster ${this.context.config.clusterId}: no node is labelled as control plane, so the API server's address must be configured (--api-server-address)`,
@@ -55,9 +53,4 @@ export class AuthParamsSource {
     const { tls } = await this.context.client.transport.credentials();
     return tls.ca === undefined ? undefined : Buffer.from(tls.ca).toString("base64");
   }
-}
-
-function preferredAddress(node: Node): string | undefined {
-  const addresses = node.status?.addresses ?? [];
-  return ADDRESS_TYPES.map((type) => addresses.find((address) => address.type === type)?.address).find(Boolean);
 }

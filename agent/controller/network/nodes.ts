@@ -1,7 +1,6 @@
-import { isIPv4 } from "node:net";
 import type { Node } from "kubernetes-types/core/v1";
 import { LabelValues, Labels } from "../../api/index.js";
-import { NodeResource, type Informer, type KubeClient } from "../../runtime/index.js";
+import { insideAddresses, NodeResource, type Informer, type KubeClient } from "../../runtime/index.js";
 import type { ControllerContext } from "../context.js";
 
 /** Nodes that have a network of their own. */
@@ -14,17 +13,5 @@ export function physicalNodes({ informers }: Pick<ControllerContext, "informers"
 /** By which the nodes reach each other: no range of another cluster may be called so, or they would reach it there. IPv4 ones, as ranges are. */
 export async function nodeAddresses(client: KubeClient, signal?: AbortSignal): Promise<string[]> {
   const { items } = await client.list(NodeResource, { labelSelector: PHYSICAL_NODES, signal });
-  return items.flatMap(addressesOf);
-}
-
-/** A node's own, as `nodeAddresses`. */
-export function addressesOf({ status }: Node): string[] {
-  return (status?.addresses ?? [])
-    .filter(({ type, address }) => type === "InternalIP" && isIPv4(address))
-    .map(({ address }) => address);
-}
-
-/** The node's address towards pods and other nodes. */
-export function internalAddress({ status }: Node): string | undefined {
-  return status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
+  return items.flatMap(insideAddresses);
 }

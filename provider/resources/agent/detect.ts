@@ -1,5 +1,6 @@
 import type { ConfigMap, Node } from "kubernetes-types/core/v1";
 import { parse } from "yaml";
+import { outsideAddress, urlHost } from "../../../agent/runtime/addresses.js";
 import { isCidr } from "../../../agent/api/cidr.js";
 import { Labels, LabelValues } from "../../../agent/api/labels.js";
 import { ConfigMapResource, NodeResource } from "../../../agent/runtime/core-resources.js";
@@ -74,16 +75,14 @@ const CONTROL_PLANE_LABELS = [
   "node-role.kubernetes.io/master",
   "node-role.kubernetes.io/controlplane",
 ];
-const ADDRESS_TYPES = ["ExternalDNS", "ExternalIP", "InternalDNS", "InternalIP", "Hostname"];
 
 /** As the agent itself finds it (control plane specification, §4): undefined where no control-plane node shows. */
 export async function controlPlaneAddress(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
   const nodes = (await client.list(NodeResource, { signal })).items;
   for (const label of CONTROL_PLANE_LABELS) {
-    const node = nodes.find((candidate) => candidate.metadata?.labels?.[label] !== undefined);
-    const addresses = node?.status?.addresses ?? [];
-    const best = ADDRESS_TYPES.map((type) => addresses.find((address) => address.type === type)).find(Boolean);
-    if (best) return `https://${best.address}:6443`;
+    const labelled = nodes.filter((candidate) => candidate.metadata?.labels?.[label] !== undefined);
+    const address = labelled.map(outsideAddress).find((candidate) => candidate !== undefined);
+    if (address) return `https://${urlHost(address)}:6443`;
   }
   return undefined;
 }

@@ -16,6 +16,7 @@ import {
   KubeError,
   addFinalizer,
   hasFinalizer,
+  insideAddresses,
   isDeleting,
   keyOf,
   kubeTime,
@@ -26,7 +27,7 @@ import {
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { chooseRange, type HeldRange } from "./allocation.js";
-import { addressesOf, nodeAddresses, physicalNodes } from "../nodes.js";
+import { nodeAddresses, physicalNodes } from "../nodes.js";
 import type { Lock } from "../../../runtime/lock.js";
 
 /**
@@ -76,8 +77,9 @@ export function networkController(context: ControllerContext, lock: Lock): Contr
   });
   physicalNodes(context).onEvent((event) => {
     if (event.type === "deleted") return;
-    const before = event.type === "updated" ? addressesOf(event.old) : [];
-    for (const address of addressesOf(event.object)) if (!before.includes(address)) tellOfNode(event.object, address);
+    const before = event.type === "updated" ? insideAddresses(event.old) : [];
+    for (const address of insideAddresses(event.object))
+      if (!before.includes(address)) tellOfNode(event.object, address);
   });
   return controller;
 

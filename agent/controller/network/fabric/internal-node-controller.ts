@@ -1,9 +1,16 @@
 import type { Node } from "kubernetes-types/core/v1";
 import { InternalNodeResource, NetworkResource, type InternalNode } from "../../../api/index.js";
-import { Controller, NodeResource, isDeleting, keyOf, nonBlockingOwnerReference } from "../../../runtime/index.js";
+import {
+  Controller,
+  NodeResource,
+  insideAddresses,
+  isDeleting,
+  keyOf,
+  nonBlockingOwnerReference,
+} from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import type { Lock } from "../../../runtime/lock.js";
-import { internalAddress, physicalNodes } from "../nodes.js";
+import { physicalNodes } from "../nodes.js";
 import { freeLinkAddress } from "./link-addresses.js";
 import { newInterfaceName } from "./interface-name.js";
 
@@ -31,7 +38,7 @@ export function internalNodeController(context: ControllerContext, lock: Lock): 
     },
   });
   controller.watch(nodes, function* (node, event) {
-    const isNews = event.type !== "updated" || internalAddress(event.old) !== internalAddress(event.object);
+    const isNews = event.type !== "updated" || insideAddresses(event.old)[0] !== insideAddresses(event.object)[0];
     if (isNews) yield keyOf(node);
   });
   controller.watch(internalNodes);
@@ -44,7 +51,7 @@ export function internalNodeController(context: ControllerContext, lock: Lock): 
   return controller;
 
   async function writeStatus(node: Node, internalNode: InternalNode): Promise<void> {
-    const address = internalAddress(node);
+    const [address] = insideAddresses(node);
     const { local, remote } = internalNode.status?.nodeIP ?? {};
     if (!address || (local === address && remote === address)) return;
     // The encapsulation does not mind from which of its addresses a node sends: this one is reachable from everywhere.

@@ -1,7 +1,6 @@
 import type { Node, Pod, Service } from "kubernetes-types/core/v1";
 import type { EndpointStatus, InternalEndpoint } from "../../../api/index.js";
-
-const ADDRESS_ORDER = ["ExternalDNS", "ExternalIP", "InternalDNS", "InternalIP", "Hostname"];
+import { outsideAddress, podIPv4 } from "../../../runtime/index.js";
 
 /**
  * Where clients reach a gateway server (network specification, §5.4). For a NodePort the node of the active pod comes first,
@@ -31,7 +30,7 @@ function addressesOf(service: Service, activePod: Pod | undefined, nodes: readon
   // Until the pod runs nobody knows which node it will be.
   if (first.length === 0) return [];
   const others = externalTrafficPolicy === "Local" ? [] : nodes.filter((node) => !first.includes(node)).sort(byName);
-  return [...first, ...others].filter(isReady).map(nodeAddress);
+  return [...first, ...others].filter(isReady).map((node) => outsideAddress(node) ?? "");
 }
 
 function byName(a: Node, b: Node): number {
@@ -42,17 +41,8 @@ function isReady({ status }: Node): boolean {
   return status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
-function nodeAddress({ status }: Node): string {
-  const addresses = status?.addresses ?? [];
-  for (const type of ADDRESS_ORDER) {
-    const address = addresses.find((candidate) => candidate.type === type)?.address;
-    if (address) return address;
-  }
-  return "";
-}
-
 /** The active gateway pod's address and node. */
 export function internalEndpointOf(pod: Pod | undefined): InternalEndpoint | undefined {
-  const ip = pod?.status?.podIP;
-  return ip ? { ip, node: pod.spec?.nodeName } : undefined;
+  const ip = podIPv4(pod?.status);
+  return ip ? { ip, node: pod?.spec?.nodeName } : undefined;
 }
