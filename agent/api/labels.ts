@@ -72,6 +72,8 @@ export const Labels = {
   networkName: "ipam.liqo.io/network-name",
   networkNamespace: "ipam.liqo.io/network-namespace",
   ipEndpointSlice: "ipam.liqo.io/endpointslice",
+  /** Ours: on the Service and the EndpointSlice that were made for an IP. */
+  ipService: "ipam.liqo.io/ip-service",
 
   leader: "leaderelection.liqo.io/leader",
   podSecurityEnforce: "pod-security.kubernetes.io/enforce",

@@ -254,6 +254,30 @@ describe("network controllers on a real API server", function () {
     await gone(ServiceResource, "host", "default");
   });
 
+  it("keeps the Service of an address as it was asked for, and takes it away when it is asked for no more", async () => {
+    const id = { name: "kept", namespace: "default" };
+    const spec = { ip: "192.0.2.14", serviceTemplate: { spec: { ports: [{ port: 80 }] } } };
+    await client.create(IPResource, IPResource.build({ metadata: id, spec }));
+    const made = await eventually(ServiceResource, id.name, id.namespace, (service) => service);
+    await client.delete(ServiceResource, id);
+    await eventually(ServiceResource, id.name, id.namespace, ({ metadata }) => metadata?.uid !== made.metadata?.uid);
+    const slice = await eventually(EndpointSliceResource, id.name, id.namespace, (object) => object);
+    const elsewhere = { endpoints: [{ ...slice.endpoints[0], addresses: ["192.0.2.99"] }] };
+    await client.mergePatch(EndpointSliceResource, id, elsewhere);
+    await eventually(
+      EndpointSliceResource,
+      id.name,
+      id.namespace,
+      ({ endpoints }) => endpoints[0]?.addresses[0] === spec.ip,
+    );
+    await client.mergePatch(IPResource, id, { spec: { serviceTemplate: null } });
+    await gone(ServiceResource, id.name, id.namespace);
+    await gone(EndpointSliceResource, id.name, id.namespace);
+    expect(await eventually(IPResource, id.name, id.namespace, ({ status }) => status?.ip)).to.match(/^10\.70\.0\./);
+    await client.delete(IPResource, id);
+    await gone(IPResource, id.name, id.namespace);
+  });
+
   it("leaves a Service alone that was not made for the address of its name, and says so", async () => {
     const id = { name: "taken", namespace: "default" };
     const own = await client.create(ServiceResource, { metadata: id, spec: { ports: [{ port: 443 }] } });

@@ -18,22 +18,24 @@ import {
   messageOf,
   removeFinalizer,
   type InformerEvent,
+  type KubeObject,
 } from "../../../runtime/index.js";
 import type { ControllerContext } from "../../context.js";
 import { linkAddresses } from "../fabric/link-addresses.js";
 import { chooseAddress } from "./allocation.js";
-import { applyIPService, deleteIPService } from "./ip-service.js";
+import { applyIPService, deleteIPService, ipServiceInformers } from "./ip-service.js";
 import type { Lock } from "../../../runtime/lock.js";
 import { installed } from "./owned-ranges.js";
 
 /**
  * Gives each IP its address (network specification, §4). Watches IPs and Networks; owns their finalizer, the Service and the
- * EndpointSlice of an IP; writes labels, `status.ip` and `status.cidr`, once. An IP whose range is full waits until an address is free.
+ * EndpointSlice of an IP, which it watches as well; writes labels, `status.ip` and `status.cidr`, once. An IP whose range is full waits until an address is free.
  */
 export function ipController(context: ControllerContext, lock: Lock): Controller {
   const { client, informers, logger } = context;
   const ips = informers.for(IPResource);
   const networks = informers.for(NetworkResource);
+  const [services, slices] = ipServiceInformers(informers);
   const recorder = context.recorder("ip-controller");
   /** The last address given by range, so that a freed one is not given again at once. */
   const last = new Map<string, string>();
@@ -67,7 +69,9 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
                 recorder.warning(IPResource, ip, "AddressNotAllocated", messageOf(error));
               throw error;
             });
-      if (complete?.spec.serviceTemplate) await serve(complete);
+      if (complete?.spec.serviceTemplate) return serve(complete);
+      // It was asked for once.
+      if (services.get(key) ?? slices.get(key)) await deleteIPService(client, ip);
     },
   });
   controller.watch(ips, function* (ip, event) {
@@ -75,6 +79,9 @@ export function ipController(context: ControllerContext, lock: Lock): Controller
     // What has become free may be what another one waits for.
     if (isAddressFreed(event)) for (const other of ips.list()) if (!other.status?.ip) yield keyOf(other);
   });
+  const ofIP = (object: KubeObject): string[] => (ips.get(keyOf(object)) ? [keyOf(object)] : []);
+  controller.watch(services, ofIP);
+  controller.watch(slices, ofIP);
   controller.watch(networks, function* (network) {
     for (const ip of ips.list()) {
       const isPart = ip.metadata.labels?.[Labels.networkName] === network.metadata.name;

@@ -1,13 +1,15 @@
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import type { Service } from "kubernetes-types/core/v1";
-import { IPResource, type IP } from "../../../api/index.js";
+import { IPResource, Labels, type IP } from "../../../api/index.js";
 import {
   EndpointSliceResource,
   ServiceResource,
   isOwnedBy,
   nonBlockingOwnerReference,
+  type Informer,
   type KubeClient,
   type ResourceType,
+  type SharedInformers,
 } from "../../../runtime/index.js";
 import { FIELD_MANAGER } from "../constants.js";
 
@@ -40,6 +42,13 @@ export async function deleteIPService(client: KubeClient, ip: IP): Promise<void>
 }
 
 const OWNED: readonly ResourceType[] = [ServiceResource, EndpointSliceResource];
+const MARK = { [Labels.ipService]: "true" };
+
+/** Those that are there. */
+export function ipServiceInformers(informers: SharedInformers): [Informer<Service>, Informer<EndpointSlice>] {
+  const options = { labelSelector: `${Labels.ipService}=true` };
+  return [informers.for(ServiceResource, options), informers.for(EndpointSliceResource, options)];
+}
 
 export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {
   const { metadata, spec } = ip.spec.serviceTemplate ?? {};
@@ -50,11 +59,11 @@ export function ipServiceObjects(ip: IP): [Service, EndpointSlice] {
   delete serviceSpec.selector;
   return [
     {
-      metadata: { ...identity, labels: metadata?.labels, annotations: metadata?.annotations },
+      metadata: { ...identity, labels: { ...metadata?.labels, ...MARK }, annotations: metadata?.annotations },
       spec: serviceSpec,
     },
     {
-      metadata: { ...identity, labels: { ...metadata?.labels, "kubernetes.io/service-name": name } },
+      metadata: { ...identity, labels: { ...metadata?.labels, ...MARK, "kubernetes.io/service-name": name } },
       addressType: "IPv4",
       endpoints: [{ addresses: [ip.spec.ip], conditions: { ready: true } }],
       ports: (spec?.ports ?? []).map((port) => ({
