@@ -9,6 +9,7 @@ import {
   type GatewayServer,
 } from "../../api/index.js";
 import {
+  Backoff,
   Controller,
   Informer,
   isDeleting,
@@ -30,8 +31,11 @@ export interface ServerEndpointFollowerOptions {
   logger: Logger;
 }
 
-/** A provider that runs Liqo, or an older agent, does not let its consumers see its gateway servers: it is asked again in case it is upgraded. */
-const ASK_AGAIN_MS = 10 * 60_000;
+/**
+ * A provider that runs Liqo, or an older agent, does not let its consumers see its gateway servers: it is asked again in case it is upgraded. At first soon, as a new
+ * peering's rights may follow its identity by a moment.
+ */
+const [ASK_SOON_MS, ASK_AGAIN_MS] = [1_000, 10 * 60_000];
 
 /** The one thing that is kept. */
 const KEY = "server-endpoint";
@@ -44,6 +48,7 @@ export class ServerEndpointFollower {
   private readonly controller: Controller;
   private servers?: Informer<GatewayServer>;
   private askAgain?: NodeJS.Timeout;
+  private readonly backoff = new Backoff(ASK_SOON_MS, ASK_AGAIN_MS);
   private isStopped = false;
 
   constructor(private readonly options: ServerEndpointFollowerOptions) {
@@ -118,7 +123,10 @@ export class ServerEndpointFollower {
         if (isForbidden(error)) this.askLater();
       },
     });
-    this.servers.onEvent(() => this.lookAgain()).start();
+    this.servers
+      .onEvent(() => this.lookAgain())
+      .onSync(() => this.backoff.reset())
+      .start();
   }
 
   private askLater(): void {
@@ -126,10 +134,15 @@ export class ServerEndpointFollower {
     if (!servers || this.isStopped) return;
     this.servers = undefined;
     void servers.stop();
-    this.options.logger.info("the provider does not tell where its gateway server is reached: not followed");
+    const wait = this.backoff.next();
+    const seconds = Math.ceil(wait / 1_000);
+    this.options.logger.info(
+      { seconds },
+      "the provider does not tell where its gateway server is reached: asked again",
+    );
     this.askAgain = setTimeout(() => {
       this.askAgain = undefined;
       this.lookAgain();
-    }, ASK_AGAIN_MS).unref();
+    }, wait).unref();
   }
 }
