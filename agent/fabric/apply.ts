@@ -1,40 +1,56 @@
 import {
   NftablesTable,
   addPortNeighbours,
+  applyDirect,
   applyRouting,
   applyVxlan,
-  findPortNeighbours,
+  findPodPorts,
+  isPassable,
+  portNeighbours,
+  readDirect,
   removeOtherPortNeighbours,
-  type PortNeighbour,
+  type PodPort,
   type Run,
 } from "../net/index.js";
-import { NO_ROUTING, fabricLinks, fabricRouting, fabricRuleset } from "./plan.js";
+import { NO_ROUTING, directLinks, fabricLinks, fabricRouting, fabricRuleset } from "./plan.js";
 import type { FabricState } from "./state.js";
 
-/** Brings the node to the state. Rules come before links, so that no packet leaves with an address that it must not have. */
-export async function applyFabric(run: Run, table: NftablesTable, state: FabricState): Promise<boolean> {
-  const atPorts = await gatewaysAtPorts(run, state);
-  const rules = await table.apply(fabricRuleset(state, atPorts));
-  const links = await applyVxlan(run, fabricLinks(state));
-  await addPortNeighbours(run, atPorts);
-  const routes = await applyRouting(run, fabricRouting(state, atPorts));
-  await removeOtherPortNeighbours(run, atPorts);
-  return rules || links || routes;
+export interface FabricOptions {
+  run: Run;
+  table: NftablesTable;
+  /** Told why a gateway on this node has no direct link, which it can do without. */
+  onNoDirectLink?: (reason: unknown) => void;
 }
 
-async function gatewaysAtPorts(run: Run, { localAddress, links }: FabricState): Promise<PortNeighbour[]> {
+/** Brings the node to the state. Rules come before links, so that no packet leaves with an address that it must not have. */
+export async function applyFabric({ run, table, onNoDirectLink }: FabricOptions, state: FabricState): Promise<boolean> {
+  const ports = await findPodPorts(
+    run,
+    state.links.map(({ gateway }) => gateway),
+  );
   // Without the address that gateways know this node by, packets would leave from another.
-  if (localAddress === undefined) return [];
-  const gateways = links.map(({ gateway }) => gateway);
-  return findPortNeighbours(run, gateways);
+  const atPorts = state.localAddress === undefined ? [] : await portNeighbours(run, ports);
+  const rules = await table.apply(fabricRuleset(state, atPorts));
+  const links = await applyVxlan(run, fabricLinks(state));
+  const direct = await linkDirectly(run, state, ports).catch((error: unknown) => onNoDirectLink?.(error));
+  await addPortNeighbours(run, atPorts);
+  const passable = (await readDirect(run, "node")).links.filter(isPassable).map(({ ifname }) => ifname);
+  const routes = await applyRouting(run, fabricRouting(state, atPorts, passable));
+  await removeOtherPortNeighbours(run, atPorts);
+  return rules || links || direct === true || routes;
+}
+
+function linkDirectly(run: Run, state: FabricState, ports: readonly PodPort[]): Promise<boolean> {
+  return applyDirect(run, directLinks(state, ports));
 }
 
 /** Takes everything of ours off the node, whoever put it there. */
 export async function removeFabric(run: Run, table: NftablesTable): Promise<boolean> {
   const routes = await applyRouting(run, NO_ROUTING);
   const neighbours = await removeOtherPortNeighbours(run, []);
+  const direct = await applyDirect(run, []);
   const links = await applyVxlan(run, []);
   const rules = await table.exists();
   if (rules) await table.remove();
-  return rules || links || routes || neighbours;
+  return rules || links || direct || routes || neighbours;
 }

@@ -11,12 +11,13 @@ import {
   NetworkType,
   lentPart,
 } from "../api/index.js";
-import { LevelLoop, NftablesTable, commandRunner, tellChanges } from "../net/index.js";
-import { Informer, KubeClient, createLogger, logChanges, type KubeObject } from "../runtime/index.js";
+import { LevelLoop, LinkWatch, NftablesTable, commandRunner, tellChanges } from "../net/index.js";
+import { Informer, KubeClient, createLogger, logChanges, messageOf, type KubeObject } from "../runtime/index.js";
 import { FirewallTables, HostRules, applyTablePlans } from "../host-rules/index.js";
 import { applyFabric, removeFabric } from "./apply.js";
 import { serveMetrics } from "../runtime/health.js";
 import { collectFabricState } from "./collect-state.js";
+import { LinkNews } from "./link-news.js";
 import { fabricMetrics } from "./metrics.js";
 import { FABRIC } from "./plan.js";
 import type { FabricState } from "./state.js";
@@ -97,6 +98,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     gathered: { wanted: () => lent(wanted()), forMs: GATHER_LENT_MS },
   });
   let links = 0;
+  let noDirectLink: string | undefined;
   const metrics = fabricMetrics({
     links: () => links,
     passes: () => loop.figures.passes,
@@ -107,6 +109,12 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   for (const informer of all) informer.onEvent(() => loop.notice()).start();
   await Promise.all(all.map((informer) => informer.waitForSync()));
   loop.start();
+  const news = new LinkNews(() => (wanted([])?.links ?? []).map(({ gateway }) => gateway));
+  const onChange = (line: string): void => {
+    if (news.hear(line)) loop.trigger();
+  };
+  const watch = new LinkWatch({ objects: ["link", "neigh"], onChange });
+  watch.start();
   const hostRules = new HostRules({
     client,
     run,
@@ -122,6 +130,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
+  watch.stop();
   // What a pass under way could not see any more, as at an uninstallation the end of the last gateway.
   await Promise.all([loop.settle(), hostRules.stop()]);
   health.close();
@@ -139,7 +148,15 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   async function apply(): Promise<void> {
     const state = wanted();
     links = state?.links.length ?? 0;
-    const isChanged = state ? await applyFabric(run, table, state) : await removeFabric(run, table);
+    const isChanged = state ? await applyFabric({ run, table, onNoDirectLink }, state) : await removeFabric(run, table);
     if (isChanged) hostRules.trigger();
+  }
+
+  /** Each pass tries again; the same reason is told once. */
+  function onNoDirectLink(error: unknown): void {
+    const reason = messageOf(error);
+    if (reason !== noDirectLink)
+      logger.info({ reason }, "no direct link to a gateway of this node: what goes there is encapsulated");
+    noDirectLink = reason;
   }
 }

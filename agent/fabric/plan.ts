@@ -1,9 +1,13 @@
 import { canonicalCidr } from "../api/cidr.js";
 import {
   LINK_PREFIX,
+  SECOND_CHOICE,
+  directLinkName,
   disjointRanges,
   setText,
   tableText,
+  type DirectLink,
+  type PodPort,
   type PortNeighbour,
   type RoutingPlan,
   type VxlanLink,
@@ -40,22 +44,43 @@ export function fabricLinks({ linkAddress, links }: FabricState): VxlanLink[] {
   }));
 }
 
+/** Direct links to those gateways that run on the node, by the ports that their pods are behind. */
+export function directLinks({ linkAddress, links }: FabricState, ports: readonly PodPort[]): DirectLink[] {
+  return links.map(({ id, gateway, gatewayLinkAddress, mtu }) => ({
+    name: directLinkName(id),
+    id,
+    mtu,
+    side: "node",
+    address: linkAddress,
+    peerAddress: gatewayLinkAddress,
+    gateway,
+    netns: ports.find(({ address }) => address === gateway)?.netns,
+  }));
+}
+
 /**
- * Remote ranges lead to their gateways; the node itself sends from its link address, which the gateway knows. What is encapsulated goes straight to
- * the ports of gateways behind a bridge.
+ * Remote ranges lead to their gateways, by the direct links where packets pass (the others are left when those go, with their routes); the node itself sends from its link address, which the gateway knows. What is
+ * encapsulated goes straight to the ports of gateways behind a bridge.
  */
 export function fabricRouting(
   { linkAddress, localAddress, links }: FabricState,
   atPorts: readonly PortNeighbour[] = [],
+  passable: readonly string[] = [],
 ): RoutingPlan {
-  const routes = links.flatMap((link) =>
-    link.remoteRanges.map((range) => ({
-      destination: canonicalCidr(range),
-      via: link.gatewayLinkAddress,
-      device: link.device,
-      source: linkAddress,
-    })),
-  );
+  const routes = links.flatMap((link) => {
+    const direct = directLinkName(link.id);
+    const ways = passable.includes(direct)
+      ? [{ device: direct }, { device: link.device, metric: SECOND_CHOICE }]
+      : [{ device: link.device }];
+    return link.remoteRanges.flatMap((range) =>
+      ways.map((way) => ({
+        destination: canonicalCidr(range),
+        via: link.gatewayLinkAddress,
+        source: linkAddress,
+        ...way,
+      })),
+    );
+  });
   const direct = atPorts.map(({ address, device }) => ({ destination: address, device, source: localAddress }));
   return {
     rules: [...(direct.length > 0 ? [{ ...AT_PORTS, incoming: "lo" }] : []), ...(links.length > 0 ? [FABRIC] : [])],

@@ -1,17 +1,8 @@
 import { Ports } from "../api/names.js";
 import { HostRules, gatewayRuleOwner } from "../host-rules/index.js";
 import { startHealthServer } from "../runtime/health.js";
-import {
-  LevelLoop,
-  NftablesTable,
-  applyRouting,
-  applyVxlan,
-  commandRunner,
-  tellChanges,
-  type Occasion,
-  type VxlanLink,
-} from "../net/index.js";
-import { KubeClient, aborted, createLogger, delay, logChanges, sameJson } from "../runtime/index.js";
+import { LevelLoop, LinkWatch, NftablesTable, commandRunner, tellChanges, type Occasion } from "../net/index.js";
+import { KubeClient, aborted, createLogger, delay, logChanges } from "../runtime/index.js";
 import { parseGatewayArguments } from "./arguments.js";
 import { collectState, lentAddresses, tunnelState, type GatewayObjects } from "./collect-state.js";
 import { ConnectionReporter } from "./connection-reporter.js";
@@ -19,13 +10,14 @@ import { FROM_TUNNEL } from "./constants.js";
 import { explainNobody } from "./diagnosis.js";
 import { EndpointChooser } from "./endpoint-chooser.js";
 import { EndpointRecord } from "./endpoint-record.js";
+import { FastPathTable } from "./fast-path-table.js";
 import { applyKernelSettings } from "./kernel-settings.js";
 import { privateKeyOf } from "./key-source.js";
 import { Leadership } from "./leadership/leadership.js";
 import { gatewayMetrics } from "./metrics.js";
 import { ownAddresses, yieldOwnAddress } from "./own-address.js";
+import { Paths } from "./paths.js";
 import { PeerKeeper } from "./peer-keeper.js";
-import { gatewayLinks, gatewayRouting } from "./routing.js";
 import { gatewayRuleset } from "./ruleset.js";
 import { GatewaySources } from "./sources.js";
 import { createTunnelDevice } from "./tunnel-device.js";
@@ -59,7 +51,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   const pathsLoop = new LevelLoop({
     apply: (occasion) => route(occasion),
     logger,
-    wanted: () => collectState(args, { ...sources.objects(), ips: [] }),
+    wanted: () => [collectState(args, { ...sources.objects(), ips: [] }), hostRules.isUnused],
     gathered: { wanted: () => lentAddresses(sources.objects()), forMs: GATHER_LENT_MS },
     resyncMs: RESYNC_MS,
   });
@@ -93,7 +85,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     logger,
   });
   const leadership = args.leaderElection ? new Leadership(client, args, logger, () => onLeadership()) : undefined;
-  const hostRules = new HostRules({
+  const hostRules: HostRules = new HostRules({
     client,
     run,
     logger,
@@ -103,10 +95,13 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
     // In front of the gateway's own.
     defaultPriority: FROM_TUNNEL.priority - 1,
     reports: () => leadership === undefined || leadership.isLeader,
+    onNews: () => pathsLoop.notice(),
+    makeWay: () => fastPath.remove(),
   });
+  const fastPath: FastPathTable = new FastPathTable(run, () => hostRules.isUnused, logger);
+  const linkWatch = new LinkWatch({ objects: ["link"], onChange: () => pathsLoop.trigger() });
+  const paths = new Paths({ run, table, fastPath });
   let isReady = false;
-  /** As they were set up last. */
-  let links: VxlanLink[] | undefined;
 
   const metrics = gatewayMetrics({
     remoteClusterID: args.remoteClusterID,
@@ -141,6 +136,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   logger.info({ mode: args.mode, implementation, remoteClusterID: args.remoteClusterID }, "tunnel device ready");
   tunnelLoop.start();
   pathsLoop.start();
+  linkWatch.start();
   hostRules.start();
   if (leadership) await leadership.start();
   // Before anybody takes this replica's readiness and another's word for a tunnel that works.
@@ -150,6 +146,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   await aborted(ended.signal);
   // Another replica takes over while this one still ends.
   await leadership?.stop();
+  linkWatch.stop();
   await Promise.all([tunnelLoop.stop(), pathsLoop.stop(), hostRules.stop(), sources.stop()]);
   watch.close();
   health.close();
@@ -198,17 +195,7 @@ export async function runGateway(argv: string[], signal: AbortSignal): Promise<v
   }
 
   async function route({ isThorough }: Occasion): Promise<void> {
-    const state = collectState(args, sources.objects());
-    const wanted = gatewayLinks(state);
-    // Rules come first, so that nothing passes untranslated.
-    await table.apply(gatewayRuleset(state));
-    // Most of what changes is an address that is lent, and no link.
-    if (isThorough || !sameJson(wanted, links)) {
-      links = undefined;
-      await applyVxlan(run, wanted);
-      links = wanted;
-    }
-    await applyRouting(run, gatewayRouting(state));
+    await paths.apply(collectState(args, sources.objects()), isThorough);
   }
 
   async function resolveNames(chooser: EndpointChooser): Promise<void> {

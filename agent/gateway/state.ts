@@ -37,6 +37,8 @@ export interface NodeState {
   name: string;
   /** The link's name in this gateway, its identifier, and the node's address on it. */
   device: string;
+  /** The direct link's, once packets pass by it. */
+  direct?: string;
   id: number;
   linkAddress: string;
   /** Where the node's end of the link is reached. */

@@ -1,5 +1,5 @@
 import type { FirewallChain, FirewallFilterRule, FirewallMatch, FirewallNatRule, FirewallTable } from "../api/index.js";
-import { TABLE } from "../net/nftables.js";
+import { FAST_TABLE, TABLE } from "../net/nftables.js";
 import { parseAddresses, parseMark, parsePorts } from "./addresses.js";
 import { FAMILIES } from "./firewall-json.js";
 
@@ -39,7 +39,7 @@ export function firewallProblems(table: FirewallTable): string[] {
   const chains = table.chains ?? [];
   return [
     ...nameProblem(`${path}.name`, table.name, NAME_MAX),
-    ...(`${FAMILIES[table.family]} ${table.name}` === TABLE
+    ...([TABLE, FAST_TABLE].includes(`${FAMILIES[table.family]} ${table.name}`)
       ? [`${path}.name: "${table.name}" of family ${table.family} is the agent's own table`]
       : []),
     ...repeated(chains.map(({ name }) => name)).map((index) => `${path}.chains[${index}].name: is there twice`),

@@ -29,6 +29,10 @@ export interface HostRulesOptions {
   defaultPriority: number;
   /** Whether this process speaks for the host. Default: always. */
   reports?: () => boolean;
+  /** Called when it may have changed whether there are rules for this host. */
+  onNews?: () => void;
+  /** Called before rules are carried out: what would pass them by must be out of the way then. */
+  makeWay?: () => Promise<void>;
 }
 
 /** What a configuration has come to on this host: undefined when it is carried out. */
@@ -58,10 +62,31 @@ export class HostRules {
 
   /** Begins, and goes on until stopped. What has been carried out stays then, as an upgrade must not interrupt traffic. */
   start(): void {
-    this.routes.onEvent(() => this.loop.trigger()).start();
-    this.firewalls.onEvent(() => this.loop.trigger()).start();
+    const { onNews } = this.options;
+    const notice = (): void => {
+      onNews?.();
+      this.loop.trigger();
+    };
+    this.routes.onEvent(notice).start();
+    this.firewalls.onEvent(notice).start();
     // Before both lists are in, rules would be taken for stale. Nothing else waits for these.
-    this.routes.onSync(() => this.firewalls.onSync(() => this.loop.start()));
+    this.routes.onSync(() =>
+      this.firewalls.onSync(() => {
+        onNews?.();
+        this.loop.start();
+      }),
+    );
+  }
+
+  /** Whether it is known that there are no rules for this host. */
+  get isUnused(): boolean {
+    const { host } = this.options;
+    return (
+      this.routes.hasSynced &&
+      this.firewalls.hasSynced &&
+      !this.routes.list().some(({ metadata }) => carriesOutRoutes(host, metadata.labels)) &&
+      !this.firewalls.list().some(({ metadata }) => carriesOutFirewall(host, metadata.labels))
+    );
   }
 
   /** Asks for a pass, as something else has changed that matters: a device has come, or this process speaks for the host now. */
@@ -78,6 +103,7 @@ export class HostRules {
   private async apply(): Promise<void> {
     if (this.isIdle && this.routes.list().length === 0 && this.firewalls.list().length === 0) return;
     this.isIdle = false;
+    if (!this.isUnused) await this.options.makeWay?.();
     const outcomes = new Map([...(await this.applyFirewalls()), ...(await this.applyRoutes())]);
     await this.report(outcomes);
     this.isIdle = outcomes.size === 0;

@@ -2,15 +2,16 @@ import { createHash } from "node:crypto";
 import { CommandError, type Run } from "./command.js";
 import { CounterSums, type Counts } from "./counter-sums.js";
 
-/** The one table of ours; nothing outside it is ever read or written. */
+/** The table of ours for all that the kernel routes, and a gateway's for what it hands on before. Nothing outside these is ever read or written. */
 export const TABLE = "ip liqo";
+export const FAST_TABLE = "netdev liqo";
 
 /** A complete table as nftables text: replaced in one transaction, so that there is no moment without rules. */
-export function tableText(body: readonly string[]): string {
+export function tableText(body: readonly string[], table: string = TABLE): string {
   return [
-    `add table ${TABLE}`,
-    `delete table ${TABLE}`,
-    `table ${TABLE} {`,
+    `add table ${table}`,
+    `delete table ${table}`,
+    `table ${table} {`,
     ...body.map((line) => `  ${line}`),
     "}",
     "",
@@ -29,7 +30,10 @@ export class NftablesTable {
   private fingerprint?: string;
   private readonly sums = new CounterSums();
 
-  constructor(private readonly run: Run) {}
+  constructor(
+    private readonly run: Run,
+    private readonly table: string = TABLE,
+  ) {}
 
   /** Resolves to whether the table was written. */
   async apply(text: string): Promise<boolean> {
@@ -46,7 +50,7 @@ export class NftablesTable {
   /** Removes the table, if it is there. */
   async remove(): Promise<void> {
     this.text = undefined;
-    await this.run("nft", ["-f", "-"], `add table ${TABLE}\ndelete table ${TABLE}\n`);
+    await this.run("nft", ["-f", "-"], `add table ${this.table}\ndelete table ${this.table}\n`);
   }
 
   async exists(): Promise<boolean> {
@@ -76,7 +80,7 @@ export class NftablesTable {
 
   private async list(): Promise<string | undefined> {
     try {
-      return await this.run("nft", ["-j", "list", "table", ...TABLE.split(" ")]);
+      return await this.run("nft", ["-j", "list", "table", ...this.table.split(" ")]);
     } catch (error) {
       if (error instanceof CommandError && error.standardError.includes("No such file")) return undefined;
       throw error;

@@ -1,6 +1,9 @@
 import { CommandError, type Run } from "./command.js";
 import { ROUTE_PROTOCOL, ipBatch, ipQuery } from "./ip.js";
 
+/** The metric of a route that is taken where the first choice is gone. */
+export const SECOND_CHOICE = 1;
+
 export interface Route {
   /** A range such as "10.0.0.0/16"; a single address has no "/32"; "default" for all. */
   destination: string;
@@ -14,6 +17,8 @@ export interface Route {
   onlink?: boolean;
   /** As iproute2 names it. Default: the kernel's choice. */
   scope?: string;
+  /** Of several routes to one destination the kernel takes the one with the lowest. Default: 0. */
+  metric?: number;
 }
 
 export interface Rule {
@@ -46,6 +51,7 @@ export interface PresentRoute {
   scope?: string;
   flags?: string[];
   table?: string;
+  metric?: number;
 }
 
 /** As iproute2 tells it. */
@@ -75,15 +81,20 @@ export function routeCommands(
   present: readonly PresentRoute[],
   protocol: number = ROUTE_PROTOCOL,
 ): string[] {
-  const wanted = new Map(desired.map((route) => [destinationText(route.destination), route]));
-  const there = new Map(present.map((route) => [route.dst, route]));
-  const removals = present
-    .filter(({ dst }) => !wanted.has(dst))
-    .map(({ dst, type }) => `route del ${type === "blackhole" ? "blackhole " : ""}${dst} table ${table}`);
+  const wanted = new Map(desired.map((route) => [placeOf(destinationText(route.destination), route), route]));
+  const there = new Map(present.map((route) => [placeOf(route.dst, route), route]));
+  const removals = [...there]
+    .filter(([place]) => !wanted.has(place))
+    .map(([place, { type }]) => `route del ${type === "blackhole" ? "blackhole " : ""}${place} table ${table}`);
   const additions = [...wanted]
-    .filter(([destination, route]) => !sameRoute(route, there.get(destination)))
-    .map(([destination, route]) => `route replace ${routeText(destination, route)} table ${table} proto ${protocol}`);
+    .filter(([place, route]) => !sameRoute(route, there.get(place)))
+    .map(([place, route]) => `route replace ${routeText(place, route)} table ${table} proto ${protocol}`);
   return [...removals, ...additions];
+}
+
+/** What the kernel tells routes of one table apart by. */
+function placeOf(destination: string, { metric = 0 }: { metric?: number }): string {
+  return metric === 0 ? destination : `${destination} metric ${metric}`;
 }
 
 function sameRoute(route: Route, present: PresentRoute | undefined): boolean {
@@ -98,10 +109,10 @@ function sameRoute(route: Route, present: PresentRoute | undefined): boolean {
   );
 }
 
-function routeText(destination: string, { blackhole, via, device, source, onlink = !!via, scope }: Route): string {
-  if (blackhole) return `blackhole ${destination}`;
+function routeText(place: string, { blackhole, via, device, source, onlink = !!via, scope }: Route): string {
+  if (blackhole) return `blackhole ${place}`;
   return [
-    destination,
+    place,
     via ? `via ${via}` : "",
     device ? `dev ${device}` : "",
     onlink ? "onlink" : "",

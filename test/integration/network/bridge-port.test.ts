@@ -71,7 +71,7 @@ describe("a gateway behind the bridge of its node", function () {
     node.namespace.sh(`sysctl -qw net.ipv4.conf.all.rp_filter=${mode} net.ipv4.conf.cni0.rp_filter=${mode}`);
 
   const apply = (state: FabricState): Promise<boolean> =>
-    applyFabric(node.namespace.run, new NftablesTable(node.namespace.run), state);
+    applyFabric({ run: node.namespace.run, table: new NftablesTable(node.namespace.run) }, state);
 
   /** How many packets of the network the gateway gets when the node sends it a lot, with none lost. */
   async function packetsOfLarge(): Promise<number> {

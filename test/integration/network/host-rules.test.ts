@@ -13,7 +13,9 @@ import {
 } from "../../../agent/api/index.js";
 import { HostRules } from "../../../agent/host-rules/index.js";
 import { tableNumber } from "../../../agent/host-rules/routing-plan.js";
-import { createLogger, type KubeClient, type ResourceType } from "../../../agent/runtime/index.js";
+import { FastPathTable } from "../../../agent/gateway/fast-path-table.js";
+import type { GatewayState } from "../../../agent/gateway/state.js";
+import { createLogger, type KubeClient, type Logger, type ResourceType } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { waitFor } from "../../support/wait.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
@@ -30,10 +32,31 @@ const NODE_FIREWALL = {
   [Labels.firewallUnique]: "n1",
 };
 
+/** A gateway that has something to hand on. */
+const SHORT_WAY: GatewayState = {
+  tunnel: { device: "liqo-tunnel", address: "169.254.18.1", peerAddress: "169.254.18.2", mtu: 1340 },
+  local: { pods: ["10.244.0.0/16"], external: [] },
+  remote: { pods: [{ real: "10.245.0.0/16", mapped: "10.71.0.0/16" }], external: [] },
+  linkAddress: "10.80.0.9",
+  nodes: [
+    {
+      ...{ name: "n1", device: "liqo.n1", id: 1, linkAddress: "10.80.0.1" },
+      ...{ underlay: "192.0.2.1", pods: ["10.244.1.0/24"], isOwn: true },
+    },
+  ],
+  mappings: [],
+};
+
 /** What somebody else has on the host. */
 const FOREIGN = `
 ip route add 192.0.2.0/24 via 10.9.0.2 table 999 && ip rule add from 10.1.0.0/16 lookup 999 priority 600
 nft add table ip others && nft add chain ip others keep && nft add rule ip others keep counter drop`;
+
+function quiet(): Logger {
+  const logger = createLogger("test");
+  logger.level = process.env["LOG_LEVEL"] ?? "error";
+  return logger;
+}
 
 describe("routes and firewall rules that users bring, on a host", function () {
   this.timeout(120_000);
@@ -64,8 +87,7 @@ describe("routes and firewall rules that users bring, on a host", function () {
   });
 
   function start(hostName: string): HostRules {
-    const logger = createLogger("test");
-    logger.level = process.env["LOG_LEVEL"] ?? "error";
+    const logger = quiet();
     const hostRules = new HostRules({
       client,
       run: host.run,
@@ -87,7 +109,11 @@ describe("routes and firewall rules that users bring, on a host", function () {
     return client.apply(RouteConfigurationResource, object, { fieldManager: "test" });
   }
 
-  function applyFirewall(name: string, table: FirewallConfigurationSpec["table"], labels = NODE_FIREWALL) {
+  function applyFirewall(
+    name: string,
+    table: FirewallConfigurationSpec["table"],
+    labels: Record<string, string> = NODE_FIREWALL,
+  ) {
     const object = FirewallConfigurationResource.build({
       metadata: { name, namespace: NAMESPACE, labels },
       spec: { table },
@@ -223,6 +249,7 @@ describe("routes and firewall rules that users bring, on a host", function () {
     for (const [name, family] of [
       ["others", "IPV4"],
       ["liqo", "IPV4"],
+      ["liqo", "NETDEV"],
       ['1 partner\'s "table"', "IPV4"],
     ] as const) {
       await applyFirewall("second", { name, family, chains: [] });
@@ -257,5 +284,30 @@ describe("routes and firewall rules that users bring, on a host", function () {
     await client.delete(FirewallConfigurationResource, { name: "partner", namespace: NAMESPACE });
     await eventually("no table of the deleted one", async () => !(await ruleset()).includes("kept"));
     expect(await ruleset()).to.contain("table ip others");
+  });
+
+  it("close a gateway's short way before they are carried out, and it opens when they have gone", async () => {
+    const gateway = await Namespace.create("gateway");
+    await gateway.sh(`for l in liqo.n1 ${SHORT_WAY.tunnel.device}; do ip link add $l type veth peer name p.$l; done`);
+    const { run } = gateway;
+    const logger = quiet();
+    const more = { hostName: "gw", owner: "t-gw", defaultPriority: 99, makeWay: () => fastPath.remove() };
+    const ofGateway = new HostRules({ client, run, logger, host: { node: "n1", remoteClusterID: "peer" }, ...more });
+    const fastPath: FastPathTable = new FastPathTable(run, () => ofGateway.isUnused, logger);
+    const isOpen = async (): Promise<boolean> => {
+      await fastPath.apply(SHORT_WAY);
+      return (await gateway.sh("nft list tables")).includes("table netdev liqo");
+    };
+    expect(await isOpen()).to.equal(false); // Nothing is known yet.
+    ofGateway.start();
+    await eventually("the short way", isOpen);
+    const labels = { [Labels.firewallCategory]: RuleCategory.gateway, [Labels.firewallUnique]: "peer" };
+    await applyFirewall("of-gateway", { name: "own", family: "INET", chains: [] }, labels);
+    await eventually("the rules", async () => (await gateway.sh("nft list tables")).includes("table inet own"));
+    expect(await gateway.sh("nft list tables")).to.equal("table inet own\n");
+    expect(await isOpen()).to.equal(false);
+    await client.delete(FirewallConfigurationResource, { name: "of-gateway", namespace: NAMESPACE });
+    await eventually("the short way once more", isOpen);
+    await ofGateway.stop();
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { fabricLinks, fabricRouting, fabricRuleset } from "../../../agent/fabric/plan.js";
+import { LinkNews } from "../../../agent/fabric/link-news.js";
+import { directLinks, fabricLinks, fabricRouting, fabricRuleset } from "../../../agent/fabric/plan.js";
 import { collectFabricState } from "../../../agent/fabric/collect-state.js";
 import {
   collectState,
@@ -8,9 +9,11 @@ import {
   type GatewayObjects,
 } from "../../../agent/gateway/collect-state.js";
 import { parseGatewayArguments } from "../../../agent/gateway/arguments.js";
-import { gatewayLinks, gatewayRouting } from "../../../agent/gateway/routing.js";
+import { fastPathText } from "../../../agent/gateway/fast-path.js";
+import { gatewayDirectEnd, gatewayLinks, gatewayRouting, withDirectLink } from "../../../agent/gateway/routing.js";
 import { gatewayRuleset } from "../../../agent/gateway/ruleset.js";
 import {
+  directCommands,
   disjointRanges,
   hardwareAddress,
   routeCommands,
@@ -114,7 +117,7 @@ describe("what a gateway does, from custom resources", () => {
       peerAddress: "10.80.0.1",
     });
     const { rules, tables } = gatewayRouting(state);
-    expect(rules.map(({ incoming }) => incoming)).to.deep.equal(["liqo-tunnel", "liqo.n1", "liqo.n2"]);
+    expect(rules.map(({ incoming }) => incoming)).to.deep.equal(["liqo-tunnel", "liqo.n1", "liqo.d1", "liqo.n2"]);
     expect(
       tables[0]?.routes.map(({ destination, device, blackhole }) => [destination, device ?? blackhole]),
     ).to.deep.equal([
@@ -131,6 +134,40 @@ describe("what a gateway does, from custom resources", () => {
       "10.70.0.0/16",
       "default",
     ]);
+  });
+
+  it("reaches its own node by the direct link once packets pass there, and else as any other", () => {
+    expect(gatewayDirectEnd(state)).to.include({ name: "liqo.d1", address: "10.80.0.3", peerAddress: "10.80.0.1" });
+    expect(gatewayDirectEnd({ ...state, linkAddress: undefined })).to.equal(undefined);
+    const [routes] = gatewayRouting(withDirectLink(state, "liqo.d1")).tables.map(({ routes }) => routes);
+    const ways = (to: string) =>
+      routes?.filter(({ destination }) => destination === to).map(({ device, metric }) => [device, metric]);
+    expect(ways("10.244.1.0/24")).to.deep.equal([
+      ["liqo.d1", undefined],
+      ["liqo.n1", 1],
+    ]);
+    expect(ways("10.244.2.7")).to.deep.equal([["liqo.n2", undefined]]);
+  });
+
+  it("hands on what pods say to pods by the shortest way, and nothing else", () => {
+    const text = fastPathText(withDirectLink(state, "liqo.d1")) ?? "";
+    expect(text).to.contain('hook ingress devices = { "liqo.n1", "liqo.d1", "liqo.n2" }');
+    const toPeer = (rule: string) => `ip saddr { 10.244.0.0/16 } ${rule}fwd ip to 169.254.18.1 device "liqo-tunnel"`;
+    expect(text).to.contain(toPeer("ip daddr 10.71.0.0/16 ip daddr set ip daddr & 0.0.255.255 | 10.244.0.0 "));
+    expect(text).to.contain(toPeer("ip daddr 10.9.0.0/16 "));
+    const fromPeer = "ip daddr { 10.244.1.0/24 } ip saddr set ip saddr & 0.0.255.255 | 10.71.0.0 fwd ip to 10.80.0.1";
+    expect(text).to.contain(`ip saddr 10.244.0.0/16 ${fromPeer} device "liqo.d1"`);
+    expect(text).to.contain('ip saddr 10.9.0.0/16 ip daddr { 10.244.2.7 } fwd ip to 10.80.0.2 device "liqo.n2"');
+    // An address is lent to this pod, which needs what is remembered, both ways.
+    expect(text).to.contain("ip saddr { 10.244.2.7 } accept").and.to.contain("ip daddr { 10.244.2.7 } accept");
+    expect(text).not.to.contain("10.70.");
+    expect(fastPathText(state)).not.to.contain("liqo.d");
+    for (const lacking of [
+      { nodes: [] },
+      { local: { pods: [], external: [] } },
+      { remote: { pods: [], external: [] } },
+    ])
+      expect(fastPathText({ ...state, ...lacking })).to.equal(undefined);
   });
 
   it("translates only what differs", () => {
@@ -229,6 +266,38 @@ describe("what a node does, from custom resources", () => {
     expect(fabricRuleset({ ...node, pods: ["10.244.0.0/16"] })).to.contain("snat ip prefix to 10.244.0.0/16");
   });
 
+  it("goes by direct links where packets pass, and by the others when those are gone", () => {
+    const node = collectFabricState(objects);
+    if (!node) throw new Error("nothing to do");
+    expect(directLinks(node, [])[0]).to.include({ name: "liqo.d1", netns: undefined, gateway: "10.244.0.9" });
+    const ports = [{ address: "10.244.0.9", device: "veth7", netns: 4 }];
+    expect(directLinks(node, ports)[0]?.netns).to.equal(4);
+    const { routes } = fabricRouting(node, [], ["liqo.d1", "liqo.d2"]).tables[0] ?? {};
+    expect(routes?.map(({ destination, device, metric }) => [destination, device, metric])).to.deep.equal([
+      ["10.71.0.0/16", "liqo.d1", undefined],
+      ["10.71.0.0/16", "liqo.gggggggggg", 1],
+      ["10.68.0.0/16", "liqo.d1", undefined],
+      ["10.68.0.0/16", "liqo.gggggggggg", 1],
+    ]);
+  });
+
+  it("hears of its direct links and of where gateways are, and of nothing else that happens on the node", () => {
+    const news = new LinkNews(() => ["10.244.0.9"]);
+    const heard = (line: string): boolean => news.hear(line);
+    expect(heard("11: liqo.d5@if9: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1340")).to.equal(true);
+    expect(heard("Deleted 11: liqo.d5@NONE: <BROADCAST,MULTICAST> mtu 1340")).to.equal(true);
+    expect(heard("12: veth12ab@if2: <BROADCAST,UP> mtu 1500 master cni0")).to.equal(false);
+    expect(heard("12: liqo.dabcdefghi: <BROADCAST,UP> mtu 1340")).to.equal(false);
+    const gateway = "10.244.0.9 dev cni0 lladdr 02:00:00:00:00";
+    expect(heard("10.244.0.8 dev cni0 lladdr 02:00:00:00:00:01 REACHABLE")).to.equal(false);
+    expect(heard("10.244.0.9 dev cni0 FAILED")).to.equal(false);
+    expect([
+      heard(`${gateway}:01 DELAY`),
+      heard(`${gateway}:01 REACHABLE`),
+      heard(`${gateway}:02 STALE`),
+    ]).to.deep.equal([true, false, true]);
+  });
+
   it("lets peers reach what is lent to them, and nothing that only has an address", () => {
     const unreachable = { "networking.liqo.io/host-unreachable": "true" };
     const ips = [ip("10.70.0.5", "192.0.2.9"), ip("10.70.0.6", "192.0.2.8", unreachable), ip("", "192.0.2.7")];
@@ -290,6 +359,39 @@ describe("differences between what is and what should be", () => {
     expect(vxlanCommands([link], { links: [], addresses: [], neighbours: [] })).to.have.length(4);
   });
 
+  it("of direct links", () => {
+    const direct = {
+      ...{ name: "liqo.d5", id: 5, mtu: 1340, side: "node" as const, gateway: "10.244.0.9", netns: 4 },
+      ...{ address: "10.80.0.1", peerAddress: "10.80.0.3" },
+    };
+    const there = {
+      links: [
+        {
+          ...{ ifname: "liqo.d5", mtu: 1340, address: hardwareAddress(5, "node"), flags: ["UP", "NO-CARRIER"] },
+          ...{ ifalias: "10.244.0.9", link_netnsid: 4 },
+        },
+      ],
+      addresses: [{ ifname: "liqo.d5", addr_info: [{ family: "inet", local: "10.80.0.1", prefixlen: 32 }] }],
+      neighbours: [{ dst: "10.80.0.3", dev: "liqo.d5", lladdr: hardwareAddress(5, "gateway") }],
+    };
+    const nothing = { links: [], addresses: [], neighbours: [] };
+    expect(directCommands([direct], there)).to.deep.equal([]);
+    expect(directCommands([{ ...direct, netns: undefined }], there)).to.deep.equal([]);
+    expect(directCommands([{ ...direct, netns: undefined }], nothing)).to.deep.equal([]);
+    const [creation, ...rest] = directCommands([direct], nothing);
+    expect(creation).to.equal(
+      `link add name liqo.d5 address ${hardwareAddress(5, "node")} mtu 1340 link-netnsid 4 type veth ` +
+        `peer name liqo.d5 address ${hardwareAddress(5, "gateway")} mtu 1340`,
+    );
+    expect(rest).to.have.length(4);
+    // The address is another pod's, or the pod another one.
+    for (const moved of [{ gateway: "10.244.0.7" }, { netns: 6 }])
+      expect(directCommands([{ ...direct, ...moved }], there))
+        .to.have.length(6)
+        .and.to.include("link del dev liqo.d5");
+    expect(directCommands([], there)).to.deep.equal(["link del dev liqo.d5"]);
+  });
+
   it("of routes", () => {
     const routes = [{ destination: "10.71.0.0/16", via: "10.80.0.3", device: "liqo.x", source: "10.80.0.1" }];
     const there = [{ dst: "10.71.0.0/16", gateway: "10.80.0.3", dev: "liqo.x", prefsrc: "10.80.0.1" }];
@@ -297,6 +399,13 @@ describe("differences between what is and what should be", () => {
     expect(routeCommands(7, [], there)).to.deep.equal(["route del 10.71.0.0/16 table 7"]);
     expect(routeCommands(7, [{ destination: "default", blackhole: true }], [])).to.deep.equal([
       "route replace blackhole default table 7 proto 76",
+    ]);
+    const two = [...routes, { ...routes[0]!, device: "liqo.y", metric: 1 }];
+    const second = { ...there[0]!, dev: "liqo.y", metric: 1 };
+    expect(routeCommands(7, two, [...there, second])).to.deep.equal([]);
+    expect(routeCommands(7, routes, [...there, second])).to.deep.equal(["route del 10.71.0.0/16 metric 1 table 7"]);
+    expect(routeCommands(7, two, there)).to.deep.equal([
+      "route replace 10.71.0.0/16 metric 1 via 10.80.0.3 dev liqo.y onlink src 10.80.0.1 table 7 proto 76",
     ]);
   });
 

@@ -1,9 +1,10 @@
 import { yieldOwnAddress } from "../../../../agent/gateway/own-address.js";
-import { gatewayLinks, gatewayRouting } from "../../../../agent/gateway/routing.js";
-import { gatewayRuleset } from "../../../../agent/gateway/ruleset.js";
+import { FastPathTable } from "../../../../agent/gateway/fast-path-table.js";
+import { Paths } from "../../../../agent/gateway/paths.js";
 import type { GatewayState } from "../../../../agent/gateway/state.js";
 import { WIREGUARD_GO_ENVIRONMENT, createTunnelDevice } from "../../../../agent/gateway/tunnel-device.js";
-import { NftablesTable, applyRouting, applyVxlan, type Run } from "../../../../agent/net/index.js";
+import { NftablesTable, type Run } from "../../../../agent/net/index.js";
+import { createLogger } from "../../../../agent/runtime/index.js";
 import { ensureTool } from "../../../clusters/index.js";
 import { Namespace, connect } from "./namespaces.js";
 
@@ -64,8 +65,8 @@ export async function startGateway(gateway: Namespace, state: GatewayState): Pro
   await applyGateway(gateway.run, state);
 }
 
-export async function applyGateway(run: Run, state: GatewayState): Promise<void> {
-  await applyVxlan(run, gatewayLinks(state));
-  await applyRouting(run, gatewayRouting(state));
-  await new NftablesTable(run).apply(gatewayRuleset(state));
+/** With the short way of packets between pods, if that is free. */
+export async function applyGateway(run: Run, state: GatewayState, isShortWayFree = false): Promise<void> {
+  const fastPath = new FastPathTable(run, () => isShortWayFree, createLogger("gateway"));
+  await new Paths({ run, table: new NftablesTable(run), fastPath }).apply(state, true);
 }

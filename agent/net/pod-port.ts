@@ -17,46 +17,84 @@ interface PresentNeighbour {
 interface PresentLink {
   ifname?: string;
   master?: string;
+  link_netnsid?: number;
   linkinfo?: { info_kind?: string; info_data?: { vlan_filtering?: number } };
 }
 
-interface PresentPort {
+/** Of a bridge's table of hardware addresses. */
+interface PresentEntry {
   mac?: string;
   ifname?: string;
   master?: string;
+  state?: string;
+}
+
+interface PresentRoute {
+  dst?: string;
+  gateway?: string;
+  dev?: string;
+}
+
+/** A veth of this host that a pod is behind: a port of a bridge, or by itself where a CNI routes to each pod. */
+export interface PodPort {
+  address: string;
+  device: string;
+  hardwareAddress?: string;
+  /** The bridge that it is a port of. */
+  bridge?: string;
+  /** The pod's network namespace, as this host numbers it. */
+  netns?: number;
 }
 
 /**
- * Finds those of the addresses that are pods behind a bridge of this host, each at a veth of its own. A bridge offers no segmentation of encapsulated
- * packets: whatever is sent into it through a tunnel is first cut into packets of the MTU and summed up by the processor. A veth takes them whole. So an
- * encapsulated packet that goes straight to the port costs a fraction. Left alone are bridges that know VLANs, and those whose answers a strict reverse
- * path filter would refuse then.
+ * Finds the veths that those of the addresses are behind that are pods of this host: by the bridges' own knowledge, or by a route to the one address. Behind a port
+ * that knows several hardware addresses is a network, no pod.
  */
-export async function findPortNeighbours(run: Run, addresses: readonly string[]): Promise<PortNeighbour[]> {
-  const bridges = addresses.length > 0 ? await plainBridges(run) : [];
-  if (bridges.length === 0) return [];
-  const [neighbours, links, answer] = await Promise.all([
+export async function findPodPorts(run: Run, addresses: readonly string[]): Promise<PodPort[]> {
+  if (addresses.length === 0) return [];
+  const [neighbours, links, answer, routes] = await Promise.all([
     ipQuery<PresentNeighbour>(run, ["-4", "neigh", "show"]),
-    ipQuery<PresentLink>(run, ["-d", "link", "show", "type", "bridge_slave"]),
+    ipQuery<PresentLink>(run, ["-d", "link", "show", "type", "veth"]),
     run("bridge", ["-j", "fdb", "show"]),
+    ipQuery<PresentRoute>(run, ["-4", "route", "show", "scope", "link"]),
   ]);
-  const ports = links.filter(({ master = "", linkinfo }) => linkinfo?.info_kind === "veth" && bridges.includes(master));
-  const learned = answer.trim() === "" ? [] : (JSON.parse(answer) as PresentPort[]);
+  const learned = (answer.trim() === "" ? [] : (JSON.parse(answer) as PresentEntry[])).filter(
+    ({ state }) => state !== "permanent",
+  );
+  const veth = (name: string | undefined): PresentLink | undefined => links.find(({ ifname }) => ifname === name);
   return addresses.flatMap((address) => {
     const known = neighbours.filter(({ dst, lladdr }) => dst === address && lladdr !== undefined);
+    const routed = veth(routes.find(({ dst, gateway }) => dst === address && gateway === undefined)?.dev);
+    if (routed && routed.master === undefined) return podPort(address, routed, undefined);
     // What a port is known for outlives what the bridge has learned: a veth serves one pod, and ends with it.
-    const own = known.find(({ dev }) => ports.some(({ ifname }) => ifname === dev));
-    if (own) return portNeighbour(address, own.dev, own.lladdr);
+    const own = known.find(({ dev }) => veth(dev)?.master !== undefined);
+    if (own) return podPort(address, veth(own.dev), own.lladdr);
     return known.flatMap(({ dev: bridge, lladdr }) => {
-      const entry = learned.find(({ mac, master }) => mac === lladdr && master === bridge);
-      const port = ports.find(({ ifname, master }) => ifname === entry?.ifname && master === bridge);
-      return portNeighbour(address, port?.ifname, lladdr);
+      const port = learned.find(({ mac, master }) => mac === lladdr && master === bridge)?.ifname;
+      const isOfOne = learned.filter(({ ifname }) => ifname === port).every(({ mac }) => mac === lladdr);
+      return isOfOne ? podPort(address, veth(port), lladdr) : [];
     });
   });
 }
 
-function portNeighbour(address: string, device: string | undefined, lladdr: string | undefined): PortNeighbour[] {
-  return device !== undefined && lladdr !== undefined ? [{ address, device, hardwareAddress: lladdr }] : [];
+function podPort(address: string, link: PresentLink | undefined, hardwareAddress: string | undefined): PodPort[] {
+  if (link?.ifname === undefined) return [];
+  return [{ address, device: link.ifname, hardwareAddress, bridge: link.master, netns: link.link_netnsid }];
+}
+
+/**
+ * Those of the ports to which what is encapsulated may go straight. A bridge offers no segmentation of encapsulated packets: whatever is sent into it through a
+ * tunnel is first cut into packets of the MTU and summed up by the processor. A veth takes them whole. So an encapsulated packet that goes straight to the port costs
+ * a fraction. Left alone are bridges that know VLANs, and those whose answers a strict reverse path filter would refuse then.
+ */
+export async function portNeighbours(run: Run, ports: readonly PodPort[]): Promise<PortNeighbour[]> {
+  if (ports.every(({ bridge }) => bridge === undefined)) return [];
+  const bridges = await plainBridges(run);
+  return ports.flatMap(({ address, device, hardwareAddress, bridge }) =>
+    hardwareAddress !== undefined && bridge !== undefined && bridges.includes(bridge)
+      ? [{ address, device, hardwareAddress }]
+      : [],
+  );
 }
 
 async function plainBridges(run: Run): Promise<string[]> {
