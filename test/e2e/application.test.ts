@@ -7,6 +7,7 @@ import type { Pod, Service } from "kubernetes-types/core/v1";
 import type { Ingress } from "kubernetes-types/networking/v1";
 import {
   IngressResource,
+  messageOf,
   PersistentVolumeClaimResource,
   PersistentVolumeResource,
   ServiceResource,
@@ -221,6 +222,26 @@ describe("an application over three clusters", function () {
     expect(next?.metadata?.uid).to.not.equal(database?.metadata?.uid);
     expect(next?.spec?.nodeName).to.equal(home);
     expect(await orders(next!)).to.be.at.least(before);
+  });
+
+  it("loses no data to who ends the peering: Pulumi and kubectl are told what is in the way, and nothing changes", async () => {
+    const [database] = await podsOf("database", 1);
+    const home = database?.spec?.nodeName ?? "";
+    const loss = `${home} stays: namespace ${SHOP}: the data of claim data-database-0 is in cluster ${home}`;
+    const before = await orders(database!);
+    for (const kind of ["virtualnodes.offloading.liqo.io", "resourceslices.authentication.liqo.io"]) {
+      const ended = consumer.kubectl(["delete", kind, home, "-n", `liqo-tenant-${home}`]);
+      expect(await ended.catch(messageOf)).to.contain(loss);
+    }
+    const { deployment } = JSON.parse(await stack.exportState()) as { deployment: { resources: { urn: string }[] } };
+    const { urn = "" } =
+      deployment.resources.find((one) => one.urn.endsWith(`liqo:index:Peering::${home}-peering`)) ?? {};
+    const ended = await stack.destroy({ allowFailure: true }, ["--target", urn, "--target-dependents"]);
+    expect(ended.code).to.not.equal(0);
+    expect(`${ended.stdout}${ended.stderr}`).to.contain(loss);
+    expect((await podsOf("database", 1))[0]?.metadata?.uid).to.equal(database?.metadata?.uid);
+    expect(await orders(database!)).to.be.at.least(before);
+    await stack.preview({ expectNoChanges: true });
   });
 
   it("goes from all of them, with its data", async () => {

@@ -223,6 +223,22 @@ describe("the gateways of a link", function () {
     await untilTraffic();
   });
 
+  it("name a way that lets small packets pass and no full-size ones, and which MTU would do", async function () {
+    if (consumer.cluster.backend !== "local") this.skip();
+    await stack.setConfig("mtu", "1350");
+    await inNode(provider, "nft", ["-f", "-"], blocked(NODE_PORT, "meta length > 1380"));
+    try {
+      const cause = /packets of 1350 bytes do not reach the other gateway; set it to 1(2[89]|30|31)\d or less/;
+      await failingUp(new RegExp(`mtu: the MTU is too large: ${cause.source}`));
+      await message(consumer, cause);
+    } finally {
+      await inNode(provider, "nft", ["delete", "table", "ip", TABLE]);
+    }
+    await stack.setConfig("mtu", "1340");
+    await stack.up();
+    await untilTraffic();
+  });
+
   it("follow a client whose address is translated to another, under load", async function () {
     if (consumer.cluster.backend !== "local") this.skip();
     const transfer = download();
@@ -484,9 +500,9 @@ async function refused(lab: LabCluster, field: string): Promise<void> {
   expect(String(failure)).to.contain(field);
 }
 
-/** Rules of nftables for a node: nothing comes in on a UDP port. */
-function blocked(port: number): string {
-  const chain = `chain incoming { type filter hook prerouting priority -350; udp dport ${port} drop; }`;
+/** Rules of nftables for a node: nothing comes in on a UDP port, or nothing of a kind. */
+function blocked(port: number, kind = ""): string {
+  const chain = `chain incoming { type filter hook prerouting priority -350; udp dport ${port} ${kind} drop; }`;
   return `table ip ${TABLE} { ${chain}; }\n`;
 }
 

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
+import type { Job } from "kubernetes-types/batch/v1";
 import type { RuntimeClass } from "kubernetes-types/node/v1";
 import type { Container, Node, Pod, PodSpec, Probe, Service, Toleration } from "kubernetes-types/core/v1";
 import {
@@ -45,7 +46,7 @@ import { endProgram } from "../clusters/local/processes.js";
 import { silent } from "../clusters/support/progress.js";
 import { until } from "../clusters/support/wait.js";
 import { NAMESPACE, demoStack } from "../demo/environment.js";
-import { StatefulSetResource } from "../soak/changes.js";
+import { JobResource, StatefulSetResource } from "../soak/changes.js";
 import { LINK, cutOff, whileCutOff } from "../soak/faults.js";
 import { prepareAuditedLab } from "../support/audit.js";
 import { NO_TOKEN, askingPod, showPods } from "../support/api-access.js";
@@ -523,6 +524,33 @@ describe("pods on a virtual node", function () {
     await until("the end of both at the provider", 30_000, async () => {
       const names = [first?.name, next.metadata?.name].map((name) => remotePod(name ?? ""));
       return (await Promise.all(names)).every((pod) => pod === undefined) ? true : undefined;
+    });
+  });
+
+  it("run to their ends as a Job's: each index once, one again after a failure that passes, and none for one that does not", async () => {
+    const id = { name: "indexed", namespace: NAMESPACE };
+    await consumer.client.create(JobResource, indexedJob(id));
+    const options = { timeoutMs: 60_000, what: "the end of the Job", ...only(NAMESPACE, id.name) };
+    const { status } = await waitFor(consumer.client, JobResource, options, ([job]) =>
+      job?.status?.conditions?.some(({ type }) => type === "Failed") ? job : undefined,
+    );
+    expect(status).to.include({ succeeded: 2, failed: 2, completedIndexes: "0,1", failedIndexes: "2" });
+    const { items: pods } = await consumer.client.list(PodResource, {
+      namespace: NAMESPACE,
+      labelSelector: "job-name=indexed",
+    });
+    const ends = pods.map(({ metadata, spec, status }) => ({
+      index: metadata?.labels?.["batch.kubernetes.io/job-completion-index"],
+      node: spec?.nodeName,
+      code: status?.containerStatuses?.[0]?.state?.terminated?.exitCode,
+      finalizers: metadata?.finalizers ?? [],
+    }));
+    const end = (index: string, code: number): object => ({ index, node: NODE, code, finalizers: [] });
+    expect(ends).to.have.deep.members([end("0", 0), end("1", 7), end("1", 0), end("2", 42)]);
+    await consumer.kubectl(["delete", "job", id.name, "-n", NAMESPACE]);
+    await until("the end of all at the provider", 30_000, async () => {
+      const remote = pods.map(({ metadata }) => remotePod(metadata?.name ?? ""));
+      return (await Promise.all(remote)).every((pod) => pod === undefined) ? true : undefined;
     });
   });
 
@@ -1046,6 +1074,28 @@ function deployment(namespace: string, app: string, resources: Resources): Deplo
     spec: {
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { ...podSpec(resources), nodeSelector } },
+    },
+  };
+}
+
+/** Of three: one succeeds, one at its second try, and one never would. */
+function indexedJob({ name, namespace }: { name: string; namespace: string }): Job {
+  const failures = "metadata.annotations['batch.kubernetes.io/job-index-failure-count']";
+  const script = "case $JOB_COMPLETION_INDEX-$FAILURES in 1-0) exit 7;; 2-*) exit 42;; esac";
+  const { spec } = offloaded({ spec: podSpec({}) });
+  const [container] = spec!.containers;
+  const env = [{ name: "FAILURES", valueFrom: { fieldRef: { fieldPath: failures } } }];
+  Object.assign(container!, { command: ["sh", "-c", script], env });
+  const inVain = { containerName: container!.name, operator: "In", values: [42] };
+  return {
+    metadata: { name, namespace },
+    spec: {
+      completionMode: "Indexed",
+      completions: 3,
+      parallelism: 3,
+      backoffLimitPerIndex: 1,
+      podFailurePolicy: { rules: [{ action: "FailIndex", onExitCodes: inVain, onPodConditions: [] }] },
+      template: { spec: { ...spec!, restartPolicy: "Never" } },
     },
   };
 }

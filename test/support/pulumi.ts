@@ -68,8 +68,11 @@ export class PulumiStack {
     });
   }
 
-  destroy(options: ExecOptions = {}): Promise<ExecResult> {
-    return this.pulumi(["destroy", "--yes", "--skip-preview", ...this.stackArgs()], { timeoutMs: 300_000, ...options });
+  destroy(options: ExecOptions = {}, flags: readonly string[] = []): Promise<ExecResult> {
+    return this.pulumi(["destroy", "--yes", "--skip-preview", ...this.stackArgs(), ...flags], {
+      timeoutMs: 300_000,
+      ...options,
+    });
   }
 
   /** Drops a lock that a killed CLI left behind. */
