@@ -11,17 +11,19 @@ import { SELECTED_NODE_ANNOTATION } from "./virtual-claim.js";
 /**
  * Gives a claim back to the scheduler, which will look for another node: none of this one's kind can hold its data. `why` is told in an
  * event on the claim.
+ *
+ * @returns the claim as it is then: who goes by an older copy takes it for one that still has its node
  */
 export async function reschedule(
   client: KubeClient,
   recorder: EventRecorder,
   claim: PersistentVolumeClaim,
   why: string,
-): Promise<void> {
+): Promise<PersistentVolumeClaim> {
   const { name = "", namespace, resourceVersion } = claim.metadata ?? {};
   recorder.warning(PersistentVolumeClaimResource, claim, "ReschedulingRequired", why);
   const metadata = { resourceVersion, annotations: { [SELECTED_NODE_ANNOTATION]: null } };
-  await client.mergePatch(PersistentVolumeClaimResource, { name, namespace }, { metadata });
+  return client.mergePatch(PersistentVolumeClaimResource, { name, namespace }, { metadata });
 }
 
 /** Tells volume and claim how much room the claim behind them has: it may have got more than asked for, and grows later than asked for. */

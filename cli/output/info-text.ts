@@ -1,34 +1,34 @@
 import type { ClusterInfo, PeerInfo } from "../../provider/functions/info-schema.js";
+import { boxes, wrap, type Section } from "./box.js";
 import type { Style } from "./style.js";
 import { indent, table } from "./table.js";
 import { tree, type Branch } from "./tree.js";
 
 type Health = PeerInfo["network"]["status"];
+type Fact = [name: string, value: string];
 
-/** What a person wants to know of an installation, in three sections. */
+/** What is wrong is told in sentences, which would make the frames as wide as they are long. */
+const SENTENCE_WIDTH = 90;
+
+/** What a person wants to know of an installation, in the sections that Liqo's tool has (command line and status specification). */
 export function clusterText(info: ClusterInfo, style: Style): string {
   const { local, network } = info;
-  const facts: [string, string][] = [
+  const own: Fact[] = [
     ["Cluster ID", style.bold(local.clusterID)],
     ["Version", local.version || "unknown"],
     ["API server", local.APIServerAddr],
     ["Labels", pairs(local.labels) || "none"],
-    ...(network ? rangeRows(network) : [["Network", "disabled"] as [string, string]]),
+    ...(network ? rangeFacts(network) : [["Network", "disabled"] satisfies Fact]),
   ];
-  return [
-    style.bold("Local installation"),
-    ...indent(table(facts.map(([name, value]) => [style.dim(name), value]))),
-    "",
-    style.bold("Installation health"),
-    ...indent(healthLines(info.health, style)),
-    "",
-    style.bold("Active peerings"),
-    ...indent(peeringLines(info.peerings.peers, style)),
-    "",
-  ].join("\n");
+  const sections = [
+    { title: "Local installation info", lines: factLines(own, style) },
+    { title: "Installation health", lines: healthLines(info.health, style) },
+    { title: "Active peerings", lines: peeringLines(info.peerings.peers, style) },
+  ];
+  return `${boxes(sections, style)}\n`;
 }
 
-function rangeRows(network: NonNullable<ClusterInfo["network"]>): [string, string][] {
+function rangeFacts(network: NonNullable<ClusterInfo["network"]>): Fact[] {
   return [
     ["Pod CIDRs", network.podCIDRs.join(", ")],
     ["Service CIDR", network.serviceCIDR],
@@ -65,78 +65,118 @@ function peeringLines(peers: ClusterInfo["peerings"]["peers"], style: Style): st
   return table([head, ...rows]);
 }
 
-/** Peers in full, one tree each. */
+/** Peers in full, four sections each. */
 export function peersText(peers: Record<string, PeerInfo>, style: Style): string {
   const all = Object.values(peers);
   if (all.length === 0) return "The cluster has no peers.\n";
-  return `${all.map((peer) => tree(peerBranch(peer, style)).join("\n")).join("\n\n")}\n`;
+  return `${all.map((peer) => boxes(peerSections(peer, style), style)).join("\n\n")}\n`;
 }
 
-function peerBranch({ info, network, authentication, offloading }: PeerInfo, style: Style): Branch {
-  return {
-    text: `${style.bold(info.clusterID)} ${style.dim(`(${roleText(info.role)})`)}`,
-    children: [
-      { text: moduleText("Network", network.status, style), children: networkBranches(network, style) },
-      {
-        text: moduleText("Authentication", authentication.status, style),
-        children: authenticationBranches(authentication, style),
-      },
-      { text: moduleText("Offloading", offloading.status, style), children: offloadingBranches(offloading, style) },
-    ],
-  };
-}
-
-function networkBranches({ alerts, CIDRs, gateway }: PeerInfo["network"], style: Style): Branch[] {
-  const { remote, remapped } = CIDRs;
-  return [
-    ...alertBranches(alerts, style),
-    ...(remote ? [fact("CIDRs", rangesText(remote), style)] : []),
-    ...(remapped ? [fact("remapped to", rangesText(remapped), style)] : []),
-    ...(gateway ? [fact("gateway", gatewayText(gateway), style)] : []),
+function peerSections({ info, network, authentication, offloading }: PeerInfo, style: Style): Section[] {
+  const peer: Fact[] = [
+    ["Cluster ID", style.bold(info.clusterID)],
+    ["Role", roleText(info.role)],
   ];
-}
-
-function authenticationBranches(authentication: PeerInfo["authentication"], style: Style): Branch[] {
-  const { alerts, APIServerAddr, resourceSlices } = authentication;
   return [
-    ...alertBranches(alerts, style),
-    ...(APIServerAddr ? [fact("API server", APIServerAddr, style)] : []),
-    ...resourceSlices.map((slice) => ({
-      text: `${style.dim("slice")} ${slice.name}: ${slice.action.toLowerCase()}, ${slice.accepted ? style.good("accepted") : style.bad("not accepted")}`,
-      children: [...alertBranches(slice.alerts, style), ...amountBranches(slice.resources, style)],
-    })),
-  ];
-}
-
-function offloadingBranches({ alerts, virtualNodes }: PeerInfo["offloading"], style: Style): Branch[] {
-  return [
-    ...alertBranches(alerts, style),
-    ...virtualNodes.map((node) => ({
-      text: `${style.dim("virtual node")} ${node.name}: ${mark(node.status, style)}`,
-      children: [
-        ...(node.resourceSlice ? [fact("slice", node.resourceSlice, style)] : []),
-        fact("secret", node.secret, style),
-        ...amountBranches(node.resources, style),
+    { title: "Peer cluster info", lines: factLines(peer, style) },
+    { title: "Network", lines: moduleLines(network, networkFacts(network), style) },
+    {
+      title: "Authentication",
+      lines: [
+        ...moduleLines(authentication, given("API server", authentication.APIServerAddr), style),
+        ...listLines(
+          "Resource slices",
+          authentication.resourceSlices.map((slice) => sliceBranch(slice, style)),
+          style,
+        ),
       ],
-    })),
+    },
+    {
+      title: "Offloading",
+      lines: [
+        ...moduleLines(offloading, [], style),
+        ...listLines(
+          "Virtual nodes",
+          offloading.virtualNodes.map((node) => nodeBranch(node, style)),
+          style,
+        ),
+      ],
+    },
   ];
 }
 
-const fact = (name: string, value: string, style: Style): Branch => ({ text: `${style.dim(name)} ${value}` });
-
-function alertBranches(alerts: readonly string[] = [], style: Style): Branch[] {
-  return alerts.map((alert) => ({ text: `${style.bad("!")} ${alert}` }));
+/** A module's state, what is wrong with it, and the rest. */
+function moduleLines(module: { status: Health; alerts?: string[] }, facts: Fact[], style: Style): string[] {
+  const [status = "", ...others] = factLines([["Status", mark(module.status, style)], ...facts], style);
+  return [status, ...(module.alerts ?? []).flatMap((alert) => alertLines(alert, style)), ...others];
 }
 
-function amountBranches(resources: Record<string, string>, style: Style): Branch[] {
-  const text = Object.entries(resources)
+function networkFacts({ CIDRs: { remote, remapped }, gateway }: PeerInfo["network"]): Fact[] {
+  const range = (kind: "pod" | "external"): string => {
+    const [own, ours] = [remote, remapped].map((ranges) => ranges?.[kind].join(", "));
+    return own === ours ? (own ?? "") : [own, ours].filter(Boolean).join(", remapped to ");
+  };
+  return [
+    ...given("Pod CIDR", range("pod")),
+    ...given("External CIDR", range("external")),
+    ...(gateway ? gatewayFacts(gateway) : []),
+  ];
+}
+
+function gatewayFacts({ role, address, port }: NonNullable<PeerInfo["network"]["gateway"]>): Fact[] {
+  return [
+    ["Gateway", role],
+    ["Gateway address", address.join(", ") || "none yet"],
+    ...given("Gateway port", port === undefined ? "" : String(port)),
+  ];
+}
+
+function sliceBranch(slice: PeerInfo["authentication"]["resourceSlices"][number], style: Style): Branch {
+  const facts: Fact[] = [
+    ["Action", slice.action],
+    ["Accepted", slice.accepted ? style.good("yes") : style.bad("no")],
+    ...given("Resources", amounts(slice.resources)),
+  ];
+  const alerts = (slice.alerts ?? []).map((alert) => ({ text: alertLines(alert, style).join("\n") }));
+  return { text: slice.name, children: [...alerts, ...factBranches(facts, style)] };
+}
+
+function nodeBranch(node: PeerInfo["offloading"]["virtualNodes"][number], style: Style): Branch {
+  const facts: Fact[] = [
+    ["Status", mark(node.status, style)],
+    ["Secret", node.secret],
+    ...given("Resource slice", node.resourceSlice),
+    ...given("Resources", amounts(node.resources)),
+  ];
+  return { text: node.name, children: factBranches(facts, style) };
+}
+
+function listLines(title: string, children: readonly Branch[], style: Style): string[] {
+  return children.length === 0 ? [] : tree({ text: style.dim(title), children });
+}
+
+/** Names and values in two columns. */
+function factLines(facts: readonly Fact[], style: Style): string[] {
+  return table(facts.map(([name, value]) => [style.dim(name), value]));
+}
+
+function factBranches(facts: readonly Fact[], style: Style): Branch[] {
+  return factLines(facts, style).map((text) => ({ text }));
+}
+
+function given(name: string, value: string | undefined): Fact[] {
+  return value ? [[name, value]] : [];
+}
+
+function alertLines(alert: string, style: Style): string[] {
+  const [first = "", ...rest] = wrap(alert, SENTENCE_WIDTH);
+  return [`${style.bad("!")} ${first}`, ...indent(rest)];
+}
+
+function amounts(resources: Record<string, string>): string {
+  return Object.entries(resources)
     .map(([name, amount]) => `${name} ${amount}`)
     .join(", ");
-  return text ? [fact("resources", text, style)] : [];
-}
-
-function moduleText(name: string, status: Health, style: Style): string {
-  return `${name}: ${mark(status, style)}`;
 }
 
 function mark(status: Health, style: Style): string {
@@ -152,16 +192,6 @@ function mark(status: Health, style: Style): string {
 
 function roleText(role: string): string {
   return role === "ConsumerAndProvider" ? "Consumer and provider" : role;
-}
-
-function rangesText({ pod, external }: { pod: string[]; external: string[] }): string {
-  return `pod ${pod.join(", ")}; external ${external.join(", ")}`;
-}
-
-function gatewayText({ role, address, port }: NonNullable<PeerInfo["network"]["gateway"]>): string {
-  const where =
-    address.length > 0 ? `${address.join(", ")}${port === undefined ? "" : ` port ${port}`}` : "no address yet";
-  return role === "Client" ? `client of ${where}` : `server at ${where}`;
 }
 
 function pairs(labels: Record<string, string>): string {

@@ -1,4 +1,4 @@
-/** A text with what belongs to it below. */
+/** A text, of one line or more, with what belongs to it below. */
 export interface Branch {
   text: string;
   children?: readonly Branch[];
@@ -6,7 +6,7 @@ export interface Branch {
 
 /** A tree as lines, as `tree` and `npm ls` draw it. */
 export function tree({ text, children = [] }: Branch): string[] {
-  return [text, ...branches(children)];
+  return [...text.split("\n"), ...branches(children)];
 }
 
 function branches(children: readonly Branch[]): string[] {

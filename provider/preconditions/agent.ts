@@ -1,4 +1,5 @@
 import type { Deployment } from "kubernetes-types/apps/v1";
+import type { ConfigMap } from "kubernetes-types/core/v1";
 import { DataKeys, Labels, Names } from "../../agent/api/index.js";
 import { parseControllerArguments } from "../../agent/controller/arguments.js";
 import {
@@ -10,6 +11,7 @@ import {
   type ResourceType,
 } from "../../agent/runtime/index.js";
 import { RecentAnswers } from "../kube/recent-answers.js";
+import { toldAgentNamespace } from "./told-namespace.js";
 
 /** The agent (ours or Liqo's) in one cluster. */
 export interface InstalledAgent {
@@ -52,7 +54,7 @@ export async function findAgent(client: KubeClient, signal?: AbortSignal): Promi
   const [deployments, configMaps] = await Promise.all([
     // A peering user sees no Deployments. Who does not even see the cluster's ID must not take that for an agent that is gone.
     everywhere(client, DeploymentResource, CONTROLLER, signal).catch(noneIfForbidden),
-    everywhere(client, ConfigMapResource, CLUSTER_ID, signal),
+    identities(client, signal),
   ]);
   const identity = configMaps.find((configMap) => configMap.data?.[DataKeys.clusterID]);
   const clusterId = identity?.data?.[DataKeys.clusterID];
@@ -69,7 +71,18 @@ export async function findAgent(client: KubeClient, signal?: AbortSignal): Promi
   };
 }
 
-/** A peering user may list in the installation's default namespace only. */
+/** A peering user may list in the agent's namespace only: the usual one, else the one that its tenant namespace names. */
+async function identities(client: KubeClient, signal: AbortSignal | undefined): Promise<ConfigMap[]> {
+  try {
+    return await everywhere(client, ConfigMapResource, CLUSTER_ID, signal);
+  } catch (error) {
+    const namespace = isForbidden(error) ? await toldAgentNamespace(client, signal) : undefined;
+    if (namespace === undefined) throw error;
+    return (await client.list(ConfigMapResource, { labelSelector: CLUSTER_ID, namespace, signal })).items;
+  }
+}
+
+/** Who may list in the usual namespace only is content with that. */
 async function everywhere<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,

@@ -7,4 +7,5 @@ export * from "./preview.js";
 export * from "./rights.js";
 export * from "./same-cluster.js";
 export * from "./single.js";
+export * from "./told-namespace.js";
 export * from "./versions.js";

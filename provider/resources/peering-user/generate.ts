@@ -7,12 +7,13 @@ import {
   CertificateSigningRequestResource,
   ClusterRoleResource,
   isAlreadyExists,
+  NamespaceResource,
   RoleBindingResource,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
 import { addObjectMetadata } from "../../kube/object-metadata.js";
-import type { Peer } from "../../preconditions/index.js";
-import { waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
+import { agentNamespaceToTell, NOTHING_TO_TELL, type Peer } from "../../preconditions/index.js";
+import { ifVisible, waitFor, waitUntilGone, type Progress } from "../../waits/index.js";
 import { ensureTenantNamespace, MANAGER } from "../tenant-namespace/index.js";
 import { describeBindings, bindingsOfOthers, markedBinding, refuseOfOthers, type Owner } from "./made-by.js";
 import { bindingManifests, bindingNames, signingRequestManifest, userKubeconfig } from "./manifests.js";
@@ -121,7 +122,20 @@ async function bind(
       signal: progress.signal,
     });
   }
+  const annotations = agentNamespaceToTell(agentNamespace);
+  if (annotations) await annotate(progress, client, tenantNamespace, annotations);
   progress.status("rights given");
+}
+
+/** By a patch, as the namespace's other metadata is of whoever made it. */
+async function annotate(
+  { signal }: Progress,
+  client: KubeClient,
+  name: string,
+  annotations: Record<string, string | null>,
+): Promise<void> {
+  const patch = { metadata: { annotations } };
+  await client.mergePatch(NamespaceResource, { name }, patch, { fieldManager: MANAGER, signal });
 }
 
 /** Removes bindings and request: without the bindings the certificate is worth nothing. Those of another's user stay. */
@@ -142,6 +156,10 @@ export async function removeUser(
     tenantNamespace && client.delete(RoleBindingResource, { name: names.tenant, namespace: tenantNamespace }, options),
     client.delete(CertificateSigningRequestResource, { name: peeringUserName(consumerClusterId) }, options),
   ]);
+  if (tenantNamespace && agentNamespaceToTell(agentNamespace)) {
+    // A namespace of somebody else's outlives the user.
+    await ifVisible(annotate(progress, client, tenantNamespace, NOTHING_TO_TELL));
+  }
   progress.status("rights taken back");
 }
 

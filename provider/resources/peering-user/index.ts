@@ -1,4 +1,8 @@
-import { CertificateSigningRequestResource, RoleBindingResource } from "../../../agent/runtime/index.js";
+import {
+  CertificateSigningRequestResource,
+  NamespaceResource,
+  RoleBindingResource,
+} from "../../../agent/runtime/index.js";
 import { peeringUserName } from "../../../agent/api/index.js";
 import {
   defineResource,
@@ -16,6 +20,7 @@ import {
   requireRights,
   rightsToChange,
   splitPairId,
+  tellsAgentNamespace,
   type NeededIn,
   type Peer,
 } from "../../preconditions/index.js";
@@ -71,7 +76,8 @@ export const peeringUser = defineResource({
     if (!provider) return undefined;
     const { client, agentNamespace } = provider;
     const names = bindingNames(consumerClusterId);
-    const namespace = (await findTenantNamespace(client, consumerClusterId, context.signal))?.metadata?.name;
+    const tenant = await findTenantNamespace(client, consumerClusterId, context.signal);
+    const namespace = tenant?.metadata?.name;
     const [reader, writer, request] = await Promise.all([
       client.get(RoleBindingResource, { name: names.installation, namespace: agentNamespace }, context.signal),
       namespace ? client.get(RoleBindingResource, { name: names.tenant, namespace }, context.signal) : undefined,
@@ -87,6 +93,7 @@ export const peeringUser = defineResource({
       !isOwn(outputs) && "the credential is missing: the making of one broke off",
       !isUsers(reader) && UNBOUND.installation,
       !isUsers(writer) && UNBOUND.tenant,
+      !tellsAgentNamespace(tenant, agentNamespace) && "the tenant namespace does not say where the agent is",
       ...(isUsers(reader) ? deviationsOf(reader, addObjectMetadata(readers, inputs)) : []),
       ...(isUsers(writer) ? deviationsOf(writer, addObjectMetadata(writers, inputs)) : []),
     ].filter((line) => typeof line === "string");
@@ -134,7 +141,10 @@ function changeRights(
   isGood: boolean,
 ): NeededIn[] {
   const [all] = peeringUserRights(provider, consumerClusterId);
-  const rights = all.rights.filter(({ type }) => !isGood || type === RoleBindingResource);
+  const rights = all.rights.filter(
+    ({ type, verbs }) =>
+      !isGood || type === RoleBindingResource || (type === NamespaceResource && verbs.includes("patch")),
+  );
   const needed = [{ ...all, rights }];
   return isGood ? rightsToChange(needed, drift) : needed;
 }

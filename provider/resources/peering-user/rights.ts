@@ -5,7 +5,7 @@ import {
   NamespaceResource,
   RoleBindingResource,
 } from "../../../agent/runtime/index.js";
-import { APPLY, type NeededIn, type NeededRight, type Peer } from "../../preconditions/index.js";
+import { agentNamespaceToTell, APPLY, type NeededIn, type NeededRight, type Peer } from "../../preconditions/index.js";
 
 /** What giving somebody a credential needs to be allowed; Kubernetes itself asks for the rights that are passed on. */
 export function peeringUserRights(
@@ -20,6 +20,9 @@ export function peeringUserRights(
     { type: requests, verbs: ["update"], subresource: "approval" },
     { type: RoleBindingResource, verbs: APPLY, namespace: agentNamespace },
     { type: RoleBindingResource, verbs: APPLY, namespace: tenantNamespaceName(consumerClusterId) },
+    ...(agentNamespaceToTell(agentNamespace)
+      ? [{ type: NamespaceResource, verbs: ["patch"], name: tenantNamespaceName(consumerClusterId) }]
+      : []),
   ];
   return [{ where: "cluster", client, rights }];
 }

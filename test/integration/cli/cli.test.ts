@@ -30,6 +30,11 @@ const TENANT = "liqo-tenant-provider";
 const REMOTE = { [Labels.remoteClusterID]: "provider" };
 const PUBLIC_KEY = "SU+Ba3jBNgofBrZtVHwad1VJotcVs4TmgpOdFQhx/UE=";
 
+const CLUSTER_SECTIONS = ["Local installation info", "Installation health", "Active peerings"];
+const PEER_SECTIONS = ["Peer cluster info", "Network", "Authentication", "Offloading"];
+
+const sectionsOf = (text: string): string[] => [...text.matchAll(/^┌─ (.+?) ─+┐$/gm)].map(([, title = ""]) => title);
+
 /** What a consumer has once it is peered, as its agent would have left it; there are no agents here. */
 describe("the command line on real API servers", function () {
   this.timeout(120_000);
@@ -227,7 +232,27 @@ describe("the command line on real API servers", function () {
       },
     });
     for (const args of [["peer"], ["peer", "provider"]]) expect((await info(...args, "-o", "json")).out).to.equal(out);
-    expect((await info("peer")).out).to.match(/^provider \(Provider\)\n├─ Network: Healthy/);
+    const { out: text } = await info("peer");
+    expect(sectionsOf(text)).to.deep.equal(PEER_SECTIONS);
+    expect(text).to.match(/│ Status +Unhealthy +│\n│ ! OffloadingNodeStatus: NotReady, node is not ready +│/);
+    expect(text).to.match(/│ └─ slice +│\n│ {4}├─ Action +Consuming +│\n│ {4}├─ Accepted +yes +│/);
+  });
+
+  it("tells people of a cluster in sections, and of its peers in full with --verbose, which changes no field", async () => {
+    const brief = await info();
+    expect(sectionsOf(brief.out)).to.deep.equal(CLUSTER_SECTIONS);
+    expect(brief.error).to.equal("");
+    for (const option of ["--verbose", "-v"]) {
+      const { code, out, error } = await info(option);
+      expect(code).to.equal(0);
+      expect(out).to.equal(`${brief.out}\n${(await info("peer")).out}`);
+      expect(error).to.equal(`note: asked is cluster one at ${consumer.url}\n`);
+    }
+    expect((await info("-v", "-o", "json")).out).to.equal((await info("-o", "json")).out);
+    expect((await info("provider", "-v", "-g", "network.status")).out).to.equal("Healthy\n");
+    const failed = await runCommand(["info", "-v", "--kubeconfig", empty.kubeconfigPath]);
+    expect(failed).to.include({ code: 1, out: "" });
+    expect(failed.error).to.match(/^note: asked is cluster two at https:.*\nerror: cluster two has no agent/);
   });
 
   it("gives single fields: scalars bare, any case, Liqo's short names", async () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { RoleBindingResource } from "../../../agent/runtime/index.js";
+import { NamespaceResource, RoleBindingResource } from "../../../agent/runtime/index.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { failureOf, Plugin, type Kept } from "./support/plugin.js";
 import { startSimulatedPair, type SimulatedPair } from "./support/simulated-pair.js";
@@ -114,5 +114,74 @@ describe("a PeeringUser's credential", function () {
     const { message } = await failureOf(plugin.create("PeeringUser", inputs({ consumerClusterId: "guest" })));
     expect(message).to.contain(`RoleBinding liqo/${metadata.name}`).and.to.contain("delete it first");
     expect((await client.get(RoleBindingResource, metadata))?.subjects).to.deep.equal(subjects);
+  });
+});
+
+/** A peering user may look into one namespace only, and its kubeconfig does not say which. */
+describe("a PeeringUser of an agent that is in a namespace of another name", function () {
+  this.timeout(180_000);
+  const AGENT_NAMESPACE = "mesh-system";
+  const TENANT = "liqo-tenant-consumer";
+  let simulated: SimulatedPair;
+  let plugin: Plugin;
+  let kept: Kept;
+
+  before(async function () {
+    this.timeout(START_LIMIT_MS);
+    const agentNamespaces = { provider: AGENT_NAMESPACE };
+    simulated = await startSimulatedPair({ signing: ["provider"], namespacesEnd: true, agentNamespaces });
+    plugin = await Plugin.start();
+    kept = await plugin.create("PeeringUser", {
+      cluster: simulated.clusters.provider,
+      consumerClusterId: "consumer",
+      apiServer: simulated.servers.provider.url,
+    });
+  });
+  after(async () => {
+    await plugin?.stop();
+    await simulated?.stop();
+  });
+
+  const asUser = () => ({
+    consumer: simulated.clusters.consumer,
+    provider: { kubeconfig: kept.state["kubeconfig"] },
+  });
+  const annotations = async () =>
+    (await simulated.servers.provider.client.get(NamespaceResource, { name: TENANT }))?.metadata?.annotations;
+
+  it("finds it, and peers with it", async () => {
+    for (const type of ["NetworkLink", "Authentication"]) {
+      expect((await plugin.previewCreate(type, asUser()))["providerClusterId"]).to.equal("provider");
+    }
+    const peered = await plugin.create("Authentication", asUser());
+    expect(plugin.logs.filter((line) => line.includes("the credentials may not"))).to.deep.equal([]);
+    expect((await plugin.refresh(peered))?.state["drift"]).to.deep.equal([]);
+    await plugin.delete(peered);
+  });
+
+  it("is told where it is again when that was taken off its namespace", async () => {
+    const { client } = simulated.servers.provider;
+    const before = await annotations();
+    const gone = Object.fromEntries(Object.keys(before ?? {}).map((key) => [key, null]));
+    await client.mergePatch(NamespaceResource, { name: TENANT }, { metadata: { annotations: gone } });
+    // One that has found the agent before remembers that for a moment.
+    const another = await Plugin.start();
+    const { message } = await failureOf(another.create("Authentication", asUser()));
+    expect(message).to.contain("configmaps").and.to.contain("forbidden");
+    await another.stop();
+    const found = await plugin.refresh(kept);
+    expect(found?.state["drift"]).to.deep.equal(["the tenant namespace does not say where the agent is"]);
+    const repaired = await plugin.update(found!, kept.inputs);
+    expect(repaired.state["userName"]).to.equal(kept.state["userName"]);
+    expect(await annotations()).to.deep.equal(before);
+    kept = repaired;
+  });
+
+  it("leaves nothing of that in a namespace that stays", async () => {
+    const { client } = simulated.servers.provider;
+    const labels = { "app.kubernetes.io/managed-by": "somebody" };
+    await client.mergePatch(NamespaceResource, { name: TENANT }, { metadata: { labels } });
+    await plugin.delete(kept);
+    expect(JSON.stringify((await annotations()) ?? {})).to.not.contain(AGENT_NAMESPACE);
   });
 });

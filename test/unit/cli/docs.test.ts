@@ -10,6 +10,26 @@ import { REPOSITORY } from "../../support/lab.js";
 
 const PAGES = ["docs/comparison.md", "docs/concepts.md", "docs/ecosystem.md"];
 
+/** Liqo's commands, as the specification lists them (command line and status, commands). */
+const COMMANDS = [
+  ..."peer unpeer authenticate unauthenticate info install uninstall version".split(" "),
+  ...["network connect", "network disconnect", "network reset", "force unpeer", "move volume"],
+  ...["offload namespace", "unoffload namespace", "activate tenant", "cordon tenant", "drain tenant"],
+  ...["cordon resourceslice", "uncordon resourceslice", "create resourceslice", "create virtualnode"],
+  ...["configuration", "publickey", "tenant", "identity", "peering-user"].map((what) => `generate ${what}`),
+  ...["nonce", "configuration", "gatewayserver", "gatewayclient", "publickey"].map((what) => `create ${what}`),
+  ...["get nonce", "get kubeconfig", "delete peering-user"],
+];
+/** Their options; those that only differ by how they end are told together. */
+const OPTIONS = `
+  --kubeconfig --context --cluster --user --namespace --remote-namespace --global-labels --global-annotations --skip-confirm --timeout --verbose
+  --networking-disabled --create-resource-slice --create-virtual-node --resource-slice-class --cpu --memory --pods --resource --skip-validation
+  --in-band --proxy-url --gw-server-service-location --gw-server-service-type --gw-client-address --gw-client-port --mtu --delete-namespaces --wait
+  --gw-server-template-name --gw-client-template-name --gw-server-type --gw-client-type --disable-sharing-keys --class --no-virtual-node
+  --labels --node-selector --storage-classes --ingress-classes --load-balancer-classes --runtime-class-name --resource-slice-name
+  --kubeconfig-secret-name --vk-options-template --create-node --disable-network-check --namespace-mapping-strategy --remote-namespace-name
+  --pod-offloading-strategy --selector --consumer-cluster-id --tls-compatibility-mode --target-node --get`;
+
 const read = (page: string): string => readFileSync(path.join(REPOSITORY, page), "utf8");
 
 /** What follows `npx pulumi-liqo` in the text of a page; its code blocks have a test of their own. */
@@ -54,6 +74,16 @@ describe("the pages about the command line", () => {
     expect([...new Set(told)]).to.have.members(named);
     const all = [...descend(program, ["info"]).options, ...descend(program, ["render", "agent"]).options];
     expect(all.filter(({ long }) => long?.startsWith("--remote-"))).to.deep.equal([]);
+  });
+
+  it("say of each of Liqo's commands and options what it is here", () => {
+    const commands = read("docs/comparison.md").split("## Options of `peer`")[0] ?? "";
+    const told = commands.match(/^\| [`].*$/gm)?.map((row) => row.split("|")[1] ?? "") ?? [];
+    const isTold = (command: string) => told.some((cell) => cell.includes(`\`${command}\``));
+    expect(COMMANDS.filter((command) => !isTold(command))).to.deep.equal([]);
+    const pages = ["docs/comparison.md", "docs/lifecycle.md", "docs/cli.md"].map(read).join("\n");
+    const options = OPTIONS.trim().split(/\s+/);
+    expect(options.filter((option) => !new RegExp(`[\`]([^\`]* )?${option}[\` ]`).test(pages))).to.deep.equal([]);
   });
 
   it("name properties that the resources have, option by option", () => {

@@ -34,7 +34,7 @@ const PEER: PeerInfo = {
     alerts: ["Connection: Error, no answer"],
     CIDRs: {
       remote: { pod: ["10.1.0.0/16"], external: ["10.70.0.0/16"] },
-      remapped: { pod: ["10.5.0.0/16"], external: ["10.71.0.0/16"] },
+      remapped: { pod: ["10.5.0.0/16"], external: ["10.70.0.0/16"] },
     },
     gateway: { address: ["1.2.3.4"], port: 51840, role: "Client" },
   },
@@ -50,24 +50,25 @@ const PEER: PeerInfo = {
 };
 
 describe("info for people", () => {
-  it("tells of an installation in three sections with aligned columns", () => {
+  it("tells of an installation in three frames of one width, with aligned columns", () => {
     expect(clusterText(INFO, plain)).to.equal(
-      `Local installation
-  Cluster ID     consumer
-  Version        0.1.0
-  API server     https://10.0.0.1:6443
-  Labels         region=eu
-  Pod CIDRs      10.1.0.0/16, 10.2.0.0/16
-  Service CIDR   10.90.0.0/16
-  External CIDR  10.70.0.0/16
-  Internal CIDR  10.80.0.0/16
-
-Installation health
-  ✔ all pods of the agent are ready
-
-Active peerings
-  CLUSTER ID  ROLE                   NETWORK  AUTHENTICATION  OFFLOADING
-  a-provider  Consumer and provider  Healthy  Unhealthy       Disabled
+      `┌─ Local installation info ──────────────────────────────────────────────┐
+│ Cluster ID     consumer                                                │
+│ Version        0.1.0                                                   │
+│ API server     https://10.0.0.1:6443                                   │
+│ Labels         region=eu                                               │
+│ Pod CIDRs      10.1.0.0/16, 10.2.0.0/16                                │
+│ Service CIDR   10.90.0.0/16                                            │
+│ External CIDR  10.70.0.0/16                                            │
+│ Internal CIDR  10.80.0.0/16                                            │
+└────────────────────────────────────────────────────────────────────────┘
+┌─ Installation health ──────────────────────────────────────────────────┐
+│ ✔ all pods of the agent are ready                                      │
+└────────────────────────────────────────────────────────────────────────┘
+┌─ Active peerings ──────────────────────────────────────────────────────┐
+│ CLUSTER ID  ROLE                   NETWORK  AUTHENTICATION  OFFLOADING │
+│ a-provider  Consumer and provider  Healthy  Unhealthy       Disabled   │
+└────────────────────────────────────────────────────────────────────────┘
 `,
     );
   });
@@ -85,33 +86,67 @@ Active peerings
       plain,
     );
     expect(text).to.match(
-      /✘ a pod of the agent not ready\n {4}POD {4}STATUS {3}READY {2}RESTARTS\n {4}a-pod {2}Pending {2}0\/1 {4}3/,
+      /✘ a pod of the agent not ready +│\n│ {3}POD {4}STATUS {3}READY {2}RESTARTS +│\n│ {3}a-pod {2}Pending {2}0\/1 {4}3 +│/,
     );
     expect(text)
       .to.match(/Network +disabled/)
-      .and.match(/Active peerings\n {2}none/);
+      .and.match(/─ Active peerings ─+┐\n│ none +│\n└/);
   });
 
-  it("draws a tree for each peer, alerts first", () => {
+  it("tells of each peer in four frames, what is wrong below the state", () => {
     expect(peersText({ "a-provider": PEER }, plain)).to.equal(
-      `a-provider (Provider)
-├─ Network: Unhealthy
-│  ├─ ! Connection: Error, no answer
-│  ├─ CIDRs pod 10.1.0.0/16; external 10.70.0.0/16
-│  ├─ remapped to pod 10.5.0.0/16; external 10.71.0.0/16
-│  └─ gateway client of 1.2.3.4 port 51840
-├─ Authentication: Healthy
-│  ├─ API server https://10.0.0.2:6443
-│  └─ slice s: consuming, accepted
-│     └─ resources cpu 2
-└─ Offloading: Healthy
-   └─ virtual node n: Healthy
-      ├─ slice s
-      ├─ secret k
-      └─ resources cpu 2
+      `┌─ Peer cluster info ───────────────────────────────────┐
+│ Cluster ID  a-provider                                │
+│ Role        Provider                                  │
+└───────────────────────────────────────────────────────┘
+┌─ Network ─────────────────────────────────────────────┐
+│ Status           Unhealthy                            │
+│ ! Connection: Error, no answer                        │
+│ Pod CIDR         10.1.0.0/16, remapped to 10.5.0.0/16 │
+│ External CIDR    10.70.0.0/16                         │
+│ Gateway          Client                               │
+│ Gateway address  1.2.3.4                              │
+│ Gateway port     51840                                │
+└───────────────────────────────────────────────────────┘
+┌─ Authentication ──────────────────────────────────────┐
+│ Status      Healthy                                   │
+│ API server  https://10.0.0.2:6443                     │
+│ Resource slices                                       │
+│ └─ s                                                  │
+│    ├─ Action     Consuming                            │
+│    ├─ Accepted   yes                                  │
+│    └─ Resources  cpu 2                                │
+└───────────────────────────────────────────────────────┘
+┌─ Offloading ──────────────────────────────────────────┐
+│ Status  Healthy                                       │
+│ Virtual nodes                                         │
+│ └─ n                                                  │
+│    ├─ Status          Healthy                         │
+│    ├─ Secret          k                               │
+│    ├─ Resource slice  s                               │
+│    └─ Resources       cpu 2                           │
+└───────────────────────────────────────────────────────┘
 `,
     );
     expect(peersText({}, plain)).to.equal("The cluster has no peers.\n");
+  });
+
+  it("breaks long sentences instead of making frames as wide as they are", () => {
+    const words = Array.from({ length: 40 }, (_, index) => `word${index}`);
+    const alerts = [words.join(" ")];
+    const [slice] = PEER.authentication.resourceSlices;
+    const resourceSlices = slice ? [{ ...slice, accepted: false, alerts }] : [];
+    const peer = {
+      ...PEER,
+      network: { ...PEER.network, alerts },
+      authentication: { ...PEER.authentication, resourceSlices },
+    };
+    const lines = peersText({ "a-provider": peer }, plain).trimEnd().split("\n");
+    expect(new Set(lines.map(widthOf))).to.have.property("size", 1);
+    expect(widthOf(lines[0] ?? "")).to.be.at.most(110);
+    const told = lines.join(" ").replace(/[│├─!\s]+/g, " ");
+    expect(told.split(words.join(" ")), "both are told, word by word").to.have.length(3);
+    expect(lines.join("\n")).to.match(/├─ ! word0 [^\n]+\n│ {4}│ {4}word/);
   });
 
   it("is coloured for people at a terminal only, and aligned all the same", () => {

@@ -57,7 +57,8 @@ export function localClaimController(context: ControllerContext): Controller {
     const { name = "", namespace, uid } = real.metadata ?? {};
     await client.delete(PersistentVolumeClaimResource, { name, namespace }, { uid });
     const why = `the provisioner of class ${real.spec?.storageClassName} has no volume for node ${selectedNodeOf(claim)}: the events of claim ${namespace}/${name} say why`;
-    await reschedule(client, events, claim, why);
+    // The end of the real claim brings the next pass, which may come before the watch tells of this: it would make another one for the same node.
+    claims.observe(await reschedule(client, events, claim, why));
   }
 
   /** The real claim, for the node that the scheduler has chosen last. */
@@ -84,7 +85,7 @@ export function localClaimController(context: ControllerContext): Controller {
     const wanted = config.realStorageClass
       ? `no storage class ${config.realStorageClass}`
       : "no default storage class: name one as realStorageClass of the Agent";
-    await reschedule(client, events, claim, `cluster ${config.clusterId} has ${wanted}`);
+    claims.observe(await reschedule(client, events, claim, `cluster ${config.clusterId} has ${wanted}`));
     return undefined;
   }
 

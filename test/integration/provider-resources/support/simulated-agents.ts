@@ -63,6 +63,8 @@ export interface SimulatedCluster {
   id: string;
   client: KubeClient;
   podCIDR: string;
+  /** Where its agent is installed. Default: liqo. */
+  agentNamespace?: string;
 }
 
 export interface SimulationOptions {
@@ -107,8 +109,8 @@ export async function simulateAgents(
   };
 }
 
-async function prepare({ id, client, podCIDR }: SimulatedCluster): Promise<void> {
-  const inputs = installInputs(agentInputs.parse({ clusterId: id }), {
+async function prepare({ id, client, podCIDR, agentNamespace = Names.namespace }: SimulatedCluster): Promise<void> {
+  const inputs = installInputs(agentInputs.parse({ clusterId: id, namespace: agentNamespace }), {
     podCIDRs: [podCIDR],
     serviceCIDR: "10.96.0.0/12",
     apiServerAddress: "",
@@ -126,7 +128,7 @@ async function prepare({ id, client, podCIDR }: SimulatedCluster): Promise<void>
     [DataKeys.privateKey]: base64(keys.privateKey),
     [DataKeys.publicKey]: Buffer.from(keys.publicKey.replace(/-----.*-----|\s/g, ""), "base64").toString("base64"),
   };
-  const metadata = { name: Names.authenticationKeysSecret, namespace: Names.namespace };
+  const metadata = { name: Names.authenticationKeysSecret, namespace: agentNamespace };
   await client.apply(SecretResource, { metadata, data }, MANAGER);
 }
 

@@ -19,6 +19,8 @@ export interface SimulatedPairOptions {
   /** Default: their IDs. */
   names?: Record<Side, string>;
   podCIDRs?: Record<Side, string>;
+  /** Where the agents are installed. Default: liqo. */
+  agentNamespaces?: Partial<Record<Side, string>>;
   /** The clusters that sign certificates. Default none: quicker. */
   signing?: readonly Side[];
   /** Whether gateways come up. Default true. */
@@ -61,9 +63,10 @@ export async function startSimulatedPair(options: SimulatedPairOptions = {}): Pr
   };
   try {
     const { consumer = "10.200.0.0/16", provider = "10.201.0.0/16" } = options.podCIDRs ?? {};
+    const namespaces = options.agentNamespaces ?? {};
     agents = await simulateAgents(
-      { id: "consumer", client: servers.consumer.client, podCIDR: consumer },
-      { id: "provider", client: servers.provider.client, podCIDR: provider },
+      { id: "consumer", client: servers.consumer.client, podCIDR: consumer, agentNamespace: namespaces.consumer },
+      { id: "provider", client: servers.provider.client, podCIDR: provider, agentNamespace: namespaces.provider },
       { gatewaysRun: options.gatewaysRun },
     );
   } catch (error) {
