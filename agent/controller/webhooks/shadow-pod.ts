@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
 import { escapeUser, Labels, QuotaResource, ShadowPodResource, type Quota, type ShadowPod } from "../../api/index.js";
-import { isDeleting, keyOf, NamespaceResource } from "../../runtime/index.js";
+import { isDeleting, keyOf, NamespaceResource, RuntimeClassResource } from "../../runtime/index.js";
 import { allow, deny, labelPatch, mutate, type AdmissionAnswer, type AdmissionHandler } from "./admission.js";
 import type { AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { podCost, takesMore } from "./pod-cost.js";
 import { QuotaUsage } from "./quota-usage.js";
+import { withOverhead } from "./runtime-overhead.js";
 import { quotaProblem } from "./shadow-pod-quota.js";
 import { whenSynced } from "./when-synced.js";
 
@@ -31,7 +32,8 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
   const namespaces = informers.for(NamespaceResource);
   const quotas = informers.for(QuotaResource);
   const shadowPods = informers.for(ShadowPodResource);
-  const usage = new QuotaUsage(shadowPods);
+  const runtimeClasses = informers.for(RuntimeClassResource);
+  const usage = new QuotaUsage(shadowPods, runtimeClasses);
 
   async function namespaceOrigin(name: string): Promise<string | undefined> {
     const label = namespaces.get(name)?.metadata?.labels?.[Labels.remoteClusterID];
@@ -49,7 +51,7 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
     if (!user) return deny("missing creator label");
     const quota = await quotaOf(user);
     if (!quota) return deny(`failed getting quota: there is none for user ${user}`);
-    const pod = shadow.spec.pod ?? { containers: [] };
+    const pod = withOverhead(shadow.spec.pod ?? { containers: [] }, runtimeClasses);
     const key = keyOf(shadow);
     // No wait from here to the reservation: two requests at once must not both take the last free amount.
     const problem = quotaProblem(pod, quota.spec, usage.usedBy(user, key));
@@ -65,7 +67,7 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
     return isLarger && config.resourceEnforcement ? checkQuota(shadow, dryRun) : answer;
   }
 
-  return whenSynced([shadowPods, quotas], async (request) => {
+  return whenSynced([shadowPods, quotas, runtimeClasses], async (request) => {
     const { object, oldObject, operation, namespace = "", dryRun = false } = request as AdmissionRequest<ShadowPod>;
     if (!object) return allow();
     if (operation === "UPDATE") return oldObject ? checkUpdate(oldObject, object, dryRun) : allow();

@@ -16,6 +16,7 @@ import {
   NamespaceResource,
   NodeResource,
   PodResource,
+  RuntimeClassResource,
   objectPath,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
@@ -287,6 +288,49 @@ describe("shadow resources against a real API server", function () {
     await isTold("1200m of cpu more than the 400m granted", "900m of cpu more than the 300m granted");
     expect(await exceeding()).to.have.length(2);
     for (const name of [...names, "vast", "late"]) await client.delete(ShadowPodResource, id(name));
+  });
+
+  it("counts what a RuntimeClass adds to a Pod, before it is made and when it grows", async () => {
+    const user = "slice-sandboxed";
+    const resources = { cpu: "1", pods: 10 };
+    const quota = { metadata: { name: user, namespace: NAMESPACE }, spec: { user, resources } };
+    await client.create(QuotaResource, QuotaResource.build(quota));
+    await client.create(RuntimeClassResource, {
+      metadata: { name: "sandbox" },
+      handler: "sandbox",
+      overhead: { podFixed: { cpu: "250m" } },
+    });
+    const { informers } = controller.context;
+    await eventually("Quota and RuntimeClass in the caches", () =>
+      Promise.resolve(
+        informers.for(RuntimeClassResource).get("sandbox") && informers.for(QuotaResource).find(NAMESPACE, user),
+      ),
+    );
+    const containers = (cpu: string) => [{ name: "c", image: "i", resources: { requests: { cpu } } }];
+    const ask = (name: string, cpu: string): Promise<unknown> => {
+      const shadow = shadowPod(name, { containers: containers(cpu), runtimeClassName: "sandbox" });
+      Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
+      return client.create(ShadowPodResource, shadow);
+    };
+    await ask("sandboxed", "300m");
+    const pod = await eventually("the Pod", () => client.get(PodResource, id("sandboxed")));
+    expect(pod.spec?.overhead).to.deep.equal({ cpu: "250m" });
+    await ask("second", "300m");
+    await eventually("why the second waits", async () => {
+      const { message } = (await client.get(ShadowPodResource, id("second")))?.status ?? {};
+      return message?.includes("free 450m / requested 550m");
+    });
+    const change = { spec: { pod: { containers: containers("800m") } } };
+    await client.mergePatch(ShadowPodResource, id("sandboxed"), change);
+    await eventually("why it does not grow", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.some(
+        ({ reason, message, involvedObject: on }) =>
+          reason === "FailedUpdatePod" && on.name === "sandboxed" && message?.includes("free 1 / requested 1050m"),
+      );
+    });
+    for (const name of ["sandboxed", "second"]) await client.delete(ShadowPodResource, id(name));
+    await client.delete(RuntimeClassResource, { name: "sandbox" });
   });
 
   it("gives a Pod the resources that have waited for room once there is some, and its labels meanwhile", async () => {

@@ -27,6 +27,7 @@ import {
   ownerReference,
   PersistentVolumeResource,
   PodResource,
+  RuntimeClassResource,
   SecretResource,
   type KubeObject,
   type ResourceType,
@@ -432,6 +433,25 @@ describe("webhooks called by a real API server", function () {
       await eventually("the whole quota free again", () =>
         tenantClient.create(ShadowPodResource, shadowPod("whole", "1"), { dryRun: true }),
       );
+    });
+
+    it("are counted with the overhead of their RuntimeClass", async () => {
+      const name = "sandbox";
+      const overhead = { podFixed: { cpu: "250m" } };
+      await client.create(RuntimeClassResource, { metadata: { name }, handler: name, overhead });
+      const informer = controller.context.informers.for(RuntimeClassResource);
+      await eventually("the RuntimeClass in the cache", () => Promise.resolve(informer.get(name)));
+      const sandboxed = (cpu: string): ShadowPod => {
+        const { metadata, spec } = shadowPod("sandboxed", cpu);
+        return ShadowPodResource.build({
+          metadata,
+          spec: { pod: { containers: [], ...spec.pod, runtimeClassName: name } },
+        });
+      };
+      const ask = (cpu: string) => tenantClient.create(ShadowPodResource, sandboxed(cpu), { dryRun: true });
+      expect(await refusal(ask("800m"))).to.contain("free 1 / requested 1050m");
+      await ask("750m");
+      await client.delete(RuntimeClassResource, { name });
     });
 
     it("of a burst get no more than the quota", async () => {

@@ -1,4 +1,5 @@
-import type { Pod } from "kubernetes-types/core/v1";
+import type { Pod, PodSpec } from "kubernetes-types/core/v1";
+import type { RuntimeClass } from "kubernetes-types/node/v1";
 import {
   compareQuantities,
   escapeUser,
@@ -9,7 +10,9 @@ import {
   type ShadowPod,
 } from "../../../api/index.js";
 import { keyOf, type Informer } from "../../../runtime/index.js";
+import { resized } from "../../../virtual-node/pods/pod-changes.js";
 import { podCost } from "../../webhooks/pod-cost.js";
+import { withOverhead } from "../../webhooks/runtime-overhead.js";
 import { hasEnded } from "../has-ended.js";
 import { quotaProblem, totalCost } from "../../webhooks/shadow-pod-quota.js";
 
@@ -31,6 +34,7 @@ export class QuotaRoom {
   constructor(
     private readonly quotas: Informer<Quota>,
     private readonly pods: Informer<Pod>,
+    private readonly runtimeClasses: Informer<RuntimeClass>,
   ) {
     pods.addIndex(CREATOR_INDEX, (pod) => userOf(pod) ?? []);
   }
@@ -44,15 +48,16 @@ export class QuotaRoom {
     if (!user || !shadow.spec.pod) return undefined;
     const key = keyOf(shadow);
     const quota = this.quotas.list().find(({ spec }) => escapeUser(spec.user) === user);
+    const wanted = this.wanted(key, shadow.spec.pod);
     const problem = quota
-      ? quotaProblem(shadow.spec.pod, { ...quota.spec, ...ADMITTED }, this.usedBy(user, key))
+      ? quotaProblem(wanted, { ...quota.spec, ...ADMITTED }, this.usedBy(user, key))
       : `there is no Quota for user ${user} any more`;
     if (problem) {
       this.waiting.set(key, user);
       return problem;
     }
     this.waiting.delete(key);
-    this.reserved.set(key, { user, cost: podCost(shadow.spec.pod) });
+    this.reserved.set(key, { user, cost: podCost(wanted) });
     return undefined;
   }
 
@@ -78,6 +83,12 @@ export class QuotaRoom {
       .filter(([resource]) => resource !== "pods" || spec.resources["pods"] !== undefined)
       .map(([resource, amount]) => [resource, subtractQuantities(amount, spec.resources[resource] ?? 0)] as const);
     return Object.fromEntries(beyond.filter(([, amount]) => compareQuantities(amount, 0) > 0));
+  }
+
+  /** A Pod as it is to be, with what this cluster gives it beyond what is asked for: one that is there has it already. */
+  private wanted(key: string, asked: PodSpec): PodSpec {
+    const present = this.pods.get(key)?.spec;
+    return present ? resized(present, asked) : withOverhead(asked, this.runtimeClasses);
   }
 
   /** What is reserved counts in place of what its Pod takes yet. */
