@@ -1,5 +1,5 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { Labels, NamespaceOffloadingResource, Names, type NamespaceOffloading } from "../../api/index.js";
+import { NamespaceOffloadingResource, Names, type NamespaceOffloading } from "../../api/index.js";
 import {
   Controller,
   findCondition,
@@ -14,18 +14,21 @@ import type { PatchOperation } from "../webhooks/admission.js";
 import { offloadingPatch, toleratesVirtualNodes } from "../webhooks/pod-affinity.js";
 import type { ControllerContext } from "../context.js";
 import { isDaemonPod } from "./daemon-pod.js";
+import { preparesPods, webhookConfigurations } from "./prepared-pods.js";
 import { unlessGone } from "./unless-gone.js";
 
 /**
  * On the consumer. Watches pods that no node has been found for, in namespaces that were offloaded after the pods were made: admission has not
  * prepared those for virtual nodes (offloading specification, §12.1). Where a toleration is all that is missing it is added. Node affinity
- * cannot be: of a pod that a controller makes anew, the unschedulable one is deleted; any other is told by an event.
+ * cannot be: of a pod that a controller makes anew, the unschedulable one is deleted; any other is told by an event. Pods that admission leaves alone
+ * are left alone here as well.
  */
 export function earlyPodsController(context: ControllerContext): Controller {
   const { client, informers, logger } = context;
   const pods = informers.for(PodResource, { fieldSelector: "spec.nodeName=,status.phase=Pending" });
   const offloadings = informers.for(NamespaceOffloadingResource);
   const namespaces = informers.for(NamespaceResource);
+  const configurations = webhookConfigurations(context);
   const events = context.recorder("namespaceoffloading-controller");
 
   async function reconcile(key: string): Promise<void> {
@@ -33,8 +36,8 @@ export function earlyPodsController(context: ControllerContext): Controller {
     const { namespace = "" } = splitKey(key);
     const offloading = offloadings.find(namespace, Names.namespaceOffloading);
     if (!pod?.spec || !offloading || isDeleting(offloading) || !isEarly(pod)) return;
-    // Until the label is there a pod made anew would be no better.
-    if (namespaces.get(namespace)?.metadata?.labels?.[Labels.schedulingEnabled] !== "true") return;
+    // As long as admission leaves them alone a pod made anew would be no better: until the label is there, or for good.
+    if (!preparesPods(configurations.list(), namespaces.get(namespace))) return;
     const patch = offloadingPatch(pod.spec, offloading.spec);
     if (patch.length === 0) return;
     if (patch.every(({ path }) => path === "/spec/tolerations")) return tolerate(pod, patch);
@@ -66,7 +69,8 @@ export function earlyPodsController(context: ControllerContext): Controller {
   return new Controller({ name: "early-pods", reconcile, logger })
     .watch(pods)
     .watch(offloadings, ({ metadata }: NamespaceOffloading) => inNamespace(metadata.namespace ?? ""))
-    .watch(namespaces, ({ metadata }) => inNamespace(metadata?.name ?? ""));
+    .watch(namespaces, ({ metadata }) => inNamespace(metadata?.name ?? ""))
+    .watch(configurations, () => pods.list().map(keyOf));
 }
 
 /** Whether a pod was made without any thought of virtual nodes. */
