@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Pod } from "kubernetes-types/core/v1";
 import { NamespaceOffloadingResource, type NamespaceOffloadingSpec } from "../../../agent/api/index.js";
-import { NamespaceResource, PodResource, type KubeClient } from "../../../agent/runtime/index.js";
+import { EventResource, NamespaceResource, PodResource, type KubeClient } from "../../../agent/runtime/index.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { ensureNamespace, eventually, startController, type RunningController } from "./harness.js";
 
@@ -35,9 +35,9 @@ describe("pods of offloaded namespaces that no node was found for", function () 
       return metadata?.labels?.["liqo.io/scheduling-enabled"] === "true";
     });
   /** As a controller makes it, and as the scheduler leaves it. */
-  async function unschedulable(namespace: string, name: string): Promise<Pod> {
+  async function unschedulable(namespace: string, name: string, isOwned = true): Promise<Pod> {
     const pod = await client.create(PodResource, {
-      metadata: { name, namespace, ownerReferences: [OWNER] },
+      metadata: { name, namespace, ownerReferences: isOwned ? [OWNER] : [] },
       spec: { containers: [{ name: "c", image: "i" }] },
     });
     const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/2 nodes" }];
@@ -48,6 +48,13 @@ describe("pods of offloaded namespaces that no node was found for", function () 
     client.get(PodResource, { name: metadata?.name ?? "", namespace: metadata?.namespace });
   const isReplaced = (pod: Pod): Promise<unknown> =>
     eventually(`the end of pod ${pod.metadata?.name}`, async () => (await find(pod)) === undefined);
+  const isTold = (pod: Pod, reason: string): Promise<string> =>
+    eventually(`${reason} of pod ${pod.metadata?.name}`, async () => {
+      const { items } = await client.list(EventResource, { namespace: pod.metadata?.namespace });
+      const uid = pod.metadata?.uid;
+      return items.find((one) => one.reason === reason && one.involvedObject.uid === uid)?.message;
+    });
+
   /** What was due before has been done by then. */
   async function anotherIsReplaced(namespace: string): Promise<void> {
     await ensureNamespace(client, namespace);
@@ -78,5 +85,44 @@ describe("pods of offloaded namespaces that no node was found for", function () 
       const tolerated = now?.spec?.tolerations?.map(({ key }) => key);
       expect(tolerated).to.not.include("virtual-node.liqo.io/not-allowed");
     }
+  });
+
+  it("are made anew when the offloading of their namespace has been changed, so that they go where it leads now", async () => {
+    const namespace = "moved";
+    const zone = (value: string) => ({ matchExpressions: [{ key: "zone", operator: "In", values: [value] }] });
+    const zonesOf = ({ spec }: Pod): string[] => {
+      const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+      const requirements = required?.nodeSelectorTerms.flatMap(({ matchExpressions = [] }) => matchExpressions) ?? [];
+      return requirements.filter(({ key }) => key === "zone").flatMap(({ values = [] }) => values);
+    };
+    const select = (...values: string[]): Promise<unknown> =>
+      client.mergePatch(
+        NamespaceOffloadingResource,
+        { name: "offloading", namespace },
+        { spec: { clusterSelector: { nodeSelectorTerms: values.map(zone) } } },
+      );
+    /** The webhook's cache may be behind what was just written. */
+    const madeFor = (name: string, ...values: string[]): Promise<Pod> =>
+      eventually(`pod ${name} made for ${values.join() || "any cluster"}`, async () => {
+        const pod = await unschedulable(namespace, `${name}-${Date.now()}`, name !== "bare");
+        return zonesOf(pod).join() === values.join() && pod;
+      });
+    await ensureNamespace(client, namespace);
+    await offload(namespace, {});
+    await isLabelled(namespace);
+
+    const anywhere = await madeFor("anywhere");
+    await select("a");
+    await isReplaced(anywhere);
+    const [first, bare] = [await madeFor("first", "a"), await madeFor("bare", "a")];
+    await select("b", "c");
+    await isReplaced(first);
+    await isTold(bare, "PredatesClusterSelector");
+    const second = await madeFor("second", "b", "c");
+    await anotherIsReplaced("moved-meanwhile");
+    expect((await find(second))?.metadata?.deletionTimestamp).to.equal(undefined);
+    expect((await find(bare))?.metadata?.deletionTimestamp).to.equal(undefined);
+    await select();
+    await isReplaced(second);
   });
 });
