@@ -683,6 +683,27 @@ describe("offloading controllers against a real API server", function () {
     await endBudget();
   });
 
+  it("has pods leave also where the Node has been deleted by hand, before the process that ends them at the provider ends", async () => {
+    const id = { name: "bereft", namespace: TO_PROVIDER };
+    const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, createNode: true };
+    await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
+    const labels = { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "provider" };
+    await client.create(NodeResource, { metadata: { name: "bereft", labels } });
+    await nodeIs("Running", id);
+    const pod = await client.create(PodResource, podOn("bereft", "stranded"));
+    await client.delete(NodeResource, { name: "bereft" });
+    await nodeIs("Creating", id);
+    await client.delete(VirtualNodeResource, id);
+    await eventually("the eviction", async () => {
+      const { metadata } = (await client.get(PodResource, idOf(pod))) ?? {};
+      return metadata?.deletionTimestamp;
+    });
+    const deployment = { name: "vk-bereft", namespace: TO_PROVIDER };
+    expect((await client.get(DeploymentResource, deployment))?.metadata?.deletionTimestamp).to.equal(undefined);
+    await client.delete(PodResource, idOf(pod), { gracePeriodSeconds: 0 });
+    await gone(client, VirtualNodeResource, id);
+  });
+
   it("takes the NamespaceMap along with the last virtual nodes of a cluster, though they end at once", async () => {
     const twins = ["twin-1", "twin-2", "twin-3", "twin-4"].map((name) => ({ name, namespace: TO_PROVIDER }));
     const map = { name: "twin", namespace: TO_PROVIDER };
