@@ -33,8 +33,10 @@ function isSidecar(container: Container): boolean {
 
 /** Whether one pod takes more of any resource than another. */
 export function takesMore(pod: PodSpec | undefined, other: PodSpec | undefined): boolean {
-  const before = podCost(other ?? { containers: [] });
-  return Object.entries(podCost(pod ?? { containers: [] })).some(
-    ([resource, amount]) => compareQuantities(amount, before[resource] ?? 0) > 0,
-  );
+  return isMore(podCost(pod ?? { containers: [] }), podCost(other ?? { containers: [] }));
+}
+
+/** Whether one cost is more than another in any resource. */
+export function isMore(cost: ResourceList, other: ResourceList): boolean {
+  return Object.entries(cost).some(([resource, amount]) => compareQuantities(amount, other[resource] ?? 0) > 0);
 }

@@ -69,6 +69,30 @@ describe("room in a quota", () => {
     expect(room.take(shadow("b", "500m"))).to.equal(undefined);
   });
 
+  it("is taken by what admission has made of a Pod, which stays only if there is as much, and is known the next time", () => {
+    const { room, pods } = setup();
+    const other = (cpu: string, resourceVersion: string): Pod => ({
+      ...running("other", cpu),
+      metadata: { ...metadata("other"), resourceVersion },
+    });
+    pods.observe(other("500m", "1"));
+    const injected: Pod = running("a", "300m");
+    injected.spec?.containers.push({ name: "sidecar", resources: { requests: { cpu: "300m" } } });
+    const asked = shadow("a", "300m");
+    expect(room.take(asked)).to.equal(undefined);
+    expect(room.confirm(asked, running("a", "300m"))).to.equal(undefined);
+    expect(room.confirm(asked, injected)).to.contain("free 500m / requested 600m");
+    room.settle(asked);
+    expect(room.take(asked)).to.contain("requested 600m");
+    expect(room.waitingFor(USER)).to.deep.equal(["n/a"]);
+    pods.observe(other("400m", "2"));
+    expect(room.take(asked)).to.equal(undefined);
+    expect(room.take(shadow("b", "100m"))).to.contain("free 0");
+    expect(room.confirm(asked, injected)).to.equal(undefined);
+    room.settle(asked);
+    expect(room.take(shadow("a", "600m")), "no more than it asks for").to.equal(undefined);
+  });
+
   it("is left to those who were admitted before a cordon and stricter rules, and to users whom nothing is enforced on", () => {
     const { room } = setup({ cordoned: true, limitsEnforcement: "Hard" });
     expect(room.take(shadow("a", "1"))).to.equal(undefined);

@@ -80,6 +80,7 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
     made.come();
     try {
       const created = await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER });
+      if (await isTakenBack(shadow, created)) return;
       pods.observe(created);
       tellLeftOut(shadow, leftOut(pod, created));
     } catch (error) {
@@ -91,6 +92,15 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
       room.settle(shadow);
     }
     events.normal(ShadowPodResource, shadow, "CreatedPod", `created pod ${shadow.metadata.name ?? ""}`);
+  }
+
+  /** Whether a Pod has been made larger than there is room for. Then it is deleted at once, and made again when there is. */
+  async function isTakenBack(shadow: ShadowPod, created: Pod): Promise<boolean> {
+    const excess = config.resourceEnforcement ? room.confirm(shadow, created) : undefined;
+    if (!excess) return false;
+    await client.delete(PodResource, nameOf(created), { uid: created.metadata?.uid });
+    await refuse(shadow, `the pod waits for room, with what this cluster's admission adds to it: ${excess}`);
+    return true;
   }
 
   /** The consumer's virtual node brings it to the pod there. */

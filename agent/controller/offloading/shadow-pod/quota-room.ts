@@ -11,7 +11,7 @@ import {
 } from "../../../api/index.js";
 import { keyOf, type Informer } from "../../../runtime/index.js";
 import { resized } from "../../../virtual-node/pods/pod-changes.js";
-import { podCost } from "../../webhooks/pod-cost.js";
+import { isMore, podCost } from "../../webhooks/pod-cost.js";
 import { withOverhead } from "../../webhooks/runtime-overhead.js";
 import { hasEnded } from "../has-ended.js";
 import { quotaProblem, totalCost } from "../../webhooks/shadow-pod-quota.js";
@@ -29,6 +29,8 @@ const ADMITTED = { cordoned: false, limitsEnforcement: "None" } as const;
 export class QuotaRoom {
   private readonly reserved = new Map<string, { user: string; cost: ResourceList }>();
   private readonly waiting = new Map<string, string>();
+  /** Pods that could not stay as they were made, by their ShadowPods' keys: they would be made so again. */
+  private readonly refused = new Map<string, PodSpec>();
   private readonly costs = new WeakMap<Pod, ResourceList>();
 
   constructor(
@@ -61,6 +63,21 @@ export class QuotaRoom {
     return undefined;
   }
 
+  /**
+   * Judges a Pod as it has been made: the cluster's admission may have given it more than was asked for, as a LimitRange does, or a sidecar that is put
+   * in. Returns why there is no room for it, or undefined when it may stay.
+   */
+  confirm(shadow: ShadowPod, { spec }: Pod): string | undefined {
+    const key = keyOf(shadow);
+    const reserved = this.reserved.get(key);
+    this.refused.delete(key);
+    if (!reserved || !spec || !isMore(podCost(spec), reserved.cost)) return undefined;
+    this.refused.set(key, spec);
+    const problem = this.take(shadow);
+    if (!problem) this.refused.delete(key);
+    return problem;
+  }
+
   /** The Pod is there, or will not be. */
   settle(shadow: ShadowPod): void {
     this.reserved.delete(keyOf(shadow));
@@ -69,6 +86,7 @@ export class QuotaRoom {
   /** Nothing waits for room under this key any more. */
   forget(key: string): void {
     this.waiting.delete(key);
+    this.refused.delete(key);
   }
 
   /** Keys of the ShadowPods that a user's room is too small for; all users' when none is named. */
@@ -85,9 +103,9 @@ export class QuotaRoom {
     return Object.fromEntries(beyond.filter(([, amount]) => compareQuantities(amount, 0) > 0));
   }
 
-  /** A Pod as it is to be, with what this cluster gives it beyond what is asked for: one that is there has it already. */
+  /** A Pod as it is to be, with what this cluster gives it beyond what is asked for: one that is there has it already, and one that could not stay had it. */
   private wanted(key: string, asked: PodSpec): PodSpec {
-    const present = this.pods.get(key)?.spec;
+    const present = this.pods.get(key)?.spec ?? this.refused.get(key);
     return present ? resized(present, asked) : withOverhead(asked, this.runtimeClasses);
   }
 
