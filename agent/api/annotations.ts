@@ -31,6 +31,8 @@ export const Annotations = {
   evictionAfterDisconnect: "offloading.liqo.io/eviction-after-disconnect",
   /** Ours. On a NamespaceOffloading: seconds, or "never". */
   evictionAfterUnschedulable: "offloading.liqo.io/eviction-after-unschedulable",
+  /** Ours. On a pod: which node affinity its namespace's offloading has given it. */
+  clusterSelectorHash: "offloading.liqo.io/cluster-selector-hash",
   /** Ours. On a NamespaceOffloading: "true" agrees that data at providers goes with their namespaces. */
   deleteRemoteVolumes: "offloading.liqo.io/delete-remote-volumes",
   /** Ours, with a provider's cluster ID behind: where that provider has published a Service or an Ingress. */

@@ -2,14 +2,6 @@ import { definedResources } from "../api/index.js";
 import * as core from "../runtime/core-resources.js";
 import { apiVersionOf, describeObject, type KubeObject, type ResourceType } from "../runtime/resource-type.js";
 
-const RuntimeClassResource: ResourceType = {
-  group: "node.k8s.io",
-  version: "v1",
-  kind: "RuntimeClass",
-  plural: "runtimeclasses",
-  namespaced: false,
-};
-
 const JobResource: ResourceType = {
   group: "batch",
   version: "v1",
@@ -23,7 +15,7 @@ const keyOfType = (apiVersion: string, kind: string) => `${apiVersion}/${kind}`;
 /** The kind of a manifest. @throws Error for a kind that no installation has */
 export function resourceTypeOf(object: KubeObject): ResourceType {
   types ??= new Map(
-    [...Object.values(core), RuntimeClassResource, JobResource, ...definedResources()].map((type: ResourceType) => [
+    [...Object.values(core), JobResource, ...definedResources()].map((type: ResourceType) => [
       keyOfType(apiVersionOf(type), type.kind),
       type,
     ]),

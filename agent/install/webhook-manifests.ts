@@ -26,7 +26,7 @@ import {
   TenantResource,
   VirtualNodeResource,
 } from "../api/index.js";
-import { WebhookPaths } from "../controller/webhooks/paths.js";
+import { POD_WEBHOOK, WebhookPaths } from "../controller/webhooks/paths.js";
 import { DaemonSetResource, PodResource, SecretResource } from "../runtime/core-resources.js";
 import type { ResourceType } from "../runtime/resource-type.js";
 
@@ -174,7 +174,7 @@ function webhookService(namespace: string): Service {
 function podWebhook(inputs: WebhookInputs): MutatingWebhook {
   return {
     ...webhook(inputs, {
-      name: "pod.mutate.liqo.io",
+      name: POD_WEBHOOK,
       path: WebhookPaths.pod,
       type: PodResource,
       operations: ["CREATE"],

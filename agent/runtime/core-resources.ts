@@ -15,6 +15,7 @@ import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1
 import type { Lease } from "kubernetes-types/coordination/v1";
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import type { Ingress, IngressClass } from "kubernetes-types/networking/v1";
+import type { RuntimeClass } from "kubernetes-types/node/v1";
 import type { StorageClass } from "kubernetes-types/storage/v1";
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "kubernetes-types/rbac/v1";
 import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
@@ -64,6 +65,7 @@ export const EndpointSliceResource = grouped<EndpointSlice>(
 );
 export const IngressResource = grouped<Ingress>("networking.k8s.io", "Ingress", "ingresses", true);
 export const IngressClassResource = grouped<IngressClass>("networking.k8s.io", "IngressClass", "ingressclasses", false);
+export const RuntimeClassResource = grouped<RuntimeClass>("node.k8s.io", "RuntimeClass", "runtimeclasses", false);
 export const StorageClassResource = grouped<StorageClass>("storage.k8s.io", "StorageClass", "storageclasses", false);
 export const CertificateSigningRequestResource = grouped<CertificateSigningRequest>(
   "certificates.k8s.io",

@@ -3,12 +3,13 @@ import type { VirtualNodeContext } from "./context.js";
 import { KubeletServer } from "./kubelet-api/kubelet-server.js";
 import { NamespaceManager } from "./namespaces/namespace-manager.js";
 import { NodeController } from "./node/node-controller.js";
+import { EndedNodes } from "./pods/ended-nodes.js";
 import { PodController } from "./pods/pod-controller.js";
 import { EventReflector } from "./reflection/event-reflector.js";
 import { NamespaceReflection } from "./reflection/namespace-reflection.js";
 import { ServingCertificateManager, selfSignedCertificate } from "./serving-certificate/serving-certificate.js";
 
-/** Elects, among all virtual nodes of one provider, the one that reflects what belongs to no node. */
+/** Elects, among all virtual nodes of one provider, the one that reflects what belongs to no node, and clears away what belonged to one that has ended. */
 const REFLECTION_LEASE = "virtual-kubelet-leader-election";
 
 /** A virtual node at work. */
@@ -27,6 +28,7 @@ export async function startVirtualNode(
   const namespaces = new NamespaceManager(context);
   const pods = new PodController(context, namespaces);
   const reflection = new NamespaceReflection(context);
+  const endedNodes = new EndedNodes(context);
   const events = new EventReflector(
     context,
     (pair, kind, event) =>
@@ -55,8 +57,9 @@ export async function startVirtualNode(
     logger,
   });
   const leading = lead(election, signal, onLost, async () => {
-    await reflection.start();
+    await Promise.all([reflection.start(), endedNodes.start()]);
     namespaces.add((pair) => reflection.open(pair));
+    namespaces.add((pair) => endedNodes.open(pair));
   });
   leading.catch((error: unknown) => {
     logger.error({ reason: messageOf(error) }, "reflection did not start");
@@ -69,7 +72,7 @@ export async function startVirtualNode(
       await leading.catch(() => undefined);
       await Promise.all([node, certificates, server, events, pods].map((part) => part.stop()));
       await namespaces.stop();
-      await reflection.stop();
+      await Promise.all([reflection.stop(), endedNodes.stop()]);
       await election.release().catch((error: unknown) => logger.debug({ reason: messageOf(error) }, "lease kept"));
     },
   };

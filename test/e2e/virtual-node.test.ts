@@ -8,7 +8,6 @@ import { expect } from "chai";
 import type { DaemonSet, Deployment, StatefulSet } from "kubernetes-types/apps/v1";
 import type { HorizontalPodAutoscaler } from "kubernetes-types/autoscaling/v2";
 import type { Job } from "kubernetes-types/batch/v1";
-import type { RuntimeClass } from "kubernetes-types/node/v1";
 import type { Container, Node, Pod, PodSpec, Probe, Service, Toleration } from "kubernetes-types/core/v1";
 import {
   Annotations,
@@ -31,6 +30,7 @@ import {
   NodeResource,
   PodResource,
   RoleBindingResource,
+  RuntimeClassResource,
   SecretResource,
   ServiceResource,
   kubeTime,
@@ -81,14 +81,6 @@ const AutoscalerResource: ResourceType<HorizontalPodAutoscaler> = {
   kind: "HorizontalPodAutoscaler",
   plural: "horizontalpodautoscalers",
   namespaced: true,
-};
-
-const RuntimeClassResource: ResourceType<RuntimeClass> = {
-  group: "node.k8s.io",
-  version: "v1",
-  kind: "RuntimeClass",
-  plural: "runtimeclasses",
-  namespaced: false,
 };
 
 /** Each end of the link is shorter than the silence after which a gateway gives it up. */

@@ -1,5 +1,5 @@
 import type { Pod } from "kubernetes-types/core/v1";
-import { Labels, NamespaceOffloadingResource, Names, type NamespaceOffloading } from "../../api/index.js";
+import { NamespaceOffloadingResource, Names, type NamespaceOffloading } from "../../api/index.js";
 import {
   Controller,
   findCondition,
@@ -11,41 +11,56 @@ import {
   splitKey,
 } from "../../runtime/index.js";
 import type { PatchOperation } from "../webhooks/admission.js";
-import { offloadingPatch, toleratesVirtualNodes } from "../webhooks/pod-affinity.js";
+import { hasOtherTerms, offloadingPatch, toleratesVirtualNodes } from "../webhooks/pod-affinity.js";
 import type { ControllerContext } from "../context.js";
 import { isDaemonPod } from "./daemon-pod.js";
+import { preparesPods, webhookConfigurations } from "./prepared-pods.js";
 import { unlessGone } from "./unless-gone.js";
 
+/** Why a pod is not as one that is made now, and what nobody but the user can do. */
+const EARLY = {
+  reason: "PredatesOffloading",
+  message:
+    "the pod is older than the offloading of its namespace, and cannot be given the node affinity that it needs: delete and create it again",
+};
+const CHANGED = {
+  reason: "PredatesClusterSelector",
+  message:
+    "the pod has the node affinity that its namespace's offloading asked for before it was changed, and cannot be given another: delete and create it again",
+};
+
 /**
- * On the consumer. Watches pods that no node has been found for, in namespaces that were offloaded after the pods were made: admission has not
- * prepared those for virtual nodes (offloading specification, §12.1). Where a toleration is all that is missing it is added. Node affinity
- * cannot be: of a pod that a controller makes anew, the unschedulable one is deleted; any other is told by an event.
+ * On the consumer. Watches pods that no node has been found for, in namespaces that were offloaded, or whose offloading was changed, after the pods were
+ * made: admission has not prepared those for virtual nodes (offloading specification, §12.1), or for those of other clusters. Where a toleration is
+ * all that is missing it is added. Node affinity cannot be: of a pod that a controller makes anew, the unschedulable one is deleted; any other is told
+ * by an event. Pods that admission leaves alone are left alone here as well.
  */
 export function earlyPodsController(context: ControllerContext): Controller {
   const { client, informers, logger } = context;
   const pods = informers.for(PodResource, { fieldSelector: "spec.nodeName=,status.phase=Pending" });
   const offloadings = informers.for(NamespaceOffloadingResource);
   const namespaces = informers.for(NamespaceResource);
+  const configurations = webhookConfigurations(context);
   const events = context.recorder("namespaceoffloading-controller");
 
   async function reconcile(key: string): Promise<void> {
     const pod = pods.get(key);
     const { namespace = "" } = splitKey(key);
     const offloading = offloadings.find(namespace, Names.namespaceOffloading);
-    if (!pod?.spec || !offloading || isDeleting(offloading) || !isEarly(pod)) return;
-    // Until the label is there a pod made anew would be no better.
-    if (namespaces.get(namespace)?.metadata?.labels?.[Labels.schedulingEnabled] !== "true") return;
+    if (!pod?.spec || !offloading || isDeleting(offloading) || isDeleting(pod) || isDaemonPod(pod)) return;
+    // As long as admission leaves them alone a pod made anew would be no better: until the label is there, or for good.
+    if (!preparesPods(configurations.list(), namespaces.get(namespace))) return;
+    if (!isEarly(pod)) return hasOtherTerms(pod, offloading.spec) ? makeAnew(pod, CHANGED) : undefined;
     const patch = offloadingPatch(pod.spec, offloading.spec);
     if (patch.length === 0) return;
     if (patch.every(({ path }) => path === "/spec/tolerations")) return tolerate(pod, patch);
+    await makeAnew(pod, EARLY);
+  }
+
+  async function makeAnew(pod: Pod, { reason, message }: typeof EARLY): Promise<void> {
     if (!isUnschedulable(pod)) return;
-    if (hasController(pod)) return replace(pod);
-    events.warning(
-      PodResource,
-      pod,
-      "PredatesOffloading",
-      `the pod is older than the offloading of its namespace, and cannot be given the node affinity that it needs: delete and create it again`,
-    );
+    if (hasController(pod)) return replace(pod, reason);
+    events.warning(PodResource, pod, reason, message);
   }
 
   async function tolerate(pod: Pod, patch: PatchOperation[]): Promise<void> {
@@ -54,19 +69,20 @@ export function earlyPodsController(context: ControllerContext): Controller {
     await unlessGone(client.jsonPatch(PodResource, { name, namespace }, guarded));
   }
 
-  async function replace(pod: Pod): Promise<void> {
+  async function replace(pod: Pod, reason: string): Promise<void> {
     const { name = "", namespace, uid } = pod.metadata ?? {};
     await client.delete(PodResource, { name, namespace }, { uid });
     const message =
       "deleted before it had a node, so that it is made anew for the nodes that its namespace is offloaded to";
-    events.normal(PodResource, pod, "PredatesOffloading", message);
+    events.normal(PodResource, pod, reason, message);
   }
 
   const inNamespace = (namespace: string): string[] => pods.inNamespace(namespace).map(keyOf);
   return new Controller({ name: "early-pods", reconcile, logger })
     .watch(pods)
     .watch(offloadings, ({ metadata }: NamespaceOffloading) => inNamespace(metadata.namespace ?? ""))
-    .watch(namespaces, ({ metadata }) => inNamespace(metadata?.name ?? ""));
+    .watch(namespaces, ({ metadata }) => inNamespace(metadata?.name ?? ""))
+    .watch(configurations, () => pods.list().map(keyOf));
 }
 
 /** Whether a pod was made without any thought of virtual nodes. */

@@ -1,4 +1,5 @@
 import { QuotaResource } from "../../api/index.js";
+import { RuntimeClassResource } from "../../runtime/index.js";
 import type { AreaSetup } from "../context.js";
 import { deadNodePodsController } from "./dead-node-pods-controller.js";
 import { earlyPodsController } from "./early-pods-controller.js";
@@ -24,7 +25,11 @@ import { virtualNodeCreator } from "./virtual-node-creator.js";
  */
 export const setupOffloading: AreaSetup = (context) => {
   const { informers, config } = context;
-  const room = new QuotaRoom(informers.for(QuotaResource), podsOfShadowPods(context));
+  const room = new QuotaRoom(
+    informers.for(QuotaResource),
+    podsOfShadowPods(context),
+    informers.for(RuntimeClassResource),
+  );
   return [
     virtualNodeCreator(context),
     virtualNodeController(context),

@@ -11,13 +11,32 @@ export function matchesNodeSelector(terms: readonly NodeSelectorTerm[] | undefin
   return !terms?.length || terms.some((term) => matchesTerm(term, node));
 }
 
-function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: SelectableNode): boolean {
-  if (matchExpressions.length === 0 && matchFields.length === 0) return false;
+/** The same of a node of whose labels only these are known: whether it may match, as any other label may have any value, or be missing. */
+export function mayMatchNodeSelector(terms: readonly NodeSelectorTerm[] | undefined, node: SelectableNode): boolean {
+  const isKnown = ({ key }: NodeSelectorRequirement): boolean => node.labels[key] !== undefined;
   return (
-    matchExpressions.every((requirement) => matchesRequirement(requirement, node.labels[requirement.key])) &&
-    matchFields.every(
-      (requirement) => requirement.key === "metadata.name" && matchesRequirement(requirement, node.name),
+    !terms?.length ||
+    terms.some(
+      (term) => !isEmpty(term) && meets({ ...term, matchExpressions: term.matchExpressions?.filter(isKnown) }, node),
     )
+  );
+}
+
+function matchesTerm(term: NodeSelectorTerm, node: SelectableNode): boolean {
+  return !isEmpty(term) && meets(term, node);
+}
+
+function isEmpty({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): boolean {
+  return matchExpressions.length === 0 && matchFields.length === 0;
+}
+
+function meets(
+  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
+  { name, labels }: SelectableNode,
+): boolean {
+  return (
+    matchExpressions.every((requirement) => matchesRequirement(requirement, labels[requirement.key])) &&
+    matchFields.every((requirement) => requirement.key === "metadata.name" && matchesRequirement(requirement, name))
   );
 }
 

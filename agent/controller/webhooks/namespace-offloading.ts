@@ -1,7 +1,9 @@
-import type { NodeSelectorRequirement, PersistentVolume } from "kubernetes-types/core/v1";
+import type { MutatingWebhookConfiguration } from "kubernetes-types/admissionregistration/v1";
+import type { Namespace, NodeSelectorRequirement, PersistentVolume } from "kubernetes-types/core/v1";
 import {
   Annotations,
   API_SERVER_SUPPORT,
+  Labels,
   Names,
   type NamespaceOffloading,
   type NamespaceOffloadingSpec,
@@ -9,10 +11,12 @@ import {
 import { isDnsLabel } from "../../api/kubernetes-names.js";
 import { isDeleting, NamespaceResource, PersistentVolumeResource } from "../../runtime/index.js";
 import { agreementProblem, lossOf, mayDeleteRemoteData, remoteDataOf } from "../../storage/remote-data.js";
+import { preparesPods, webhookConfigurations } from "../offloading/prepared-pods.js";
 import { remoteNamespaceName } from "../offloading/namespace-offloading/remote-name.js";
 import { allow, deny, type AdmissionAnswer, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { evictionDelayProblem } from "./eviction-delay.js";
+import { POD_WEBHOOK } from "./paths.js";
 import { whenSynced } from "./when-synced.js";
 
 const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
@@ -24,7 +28,8 @@ const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 export function namespaceOffloadingValidator({ config, informers }: WebhookContext): AdmissionHandler {
   const volumes = informers.for(PersistentVolumeResource);
   const namespaces = informers.for(NamespaceResource);
-  return whenSynced([volumes, namespaces], (request) => {
+  const configurations = webhookConfigurations({ informers });
+  return whenSynced([volumes, namespaces, configurations], (request) => {
     const { object, oldObject, operation, namespace = "" } = request as AdmissionRequest<NamespaceOffloading>;
     if (operation === "DELETE" && oldObject) {
       const owner = namespaces.get(namespace);
@@ -37,7 +42,11 @@ export function namespaceOffloadingValidator({ config, informers }: WebhookConte
     const answer = checkOffloading(object, namespace, config.clusterId);
     if (!answer.allowed) return answer;
     if (oldObject) return checkOffloadingUpdate(oldObject.spec, object.spec);
-    return allow(nameWarnings(namespace, remoteNamespaceName(namespace, object.spec, config.clusterId)));
+    const warnings = preparationWarnings(namespace, configurations.list(), namespaces.get(namespace));
+    return allow([
+      ...warnings,
+      ...nameWarnings(namespace, remoteNamespaceName(namespace, object.spec, config.clusterId)),
+    ]);
   });
 }
 
@@ -72,6 +81,20 @@ export function nameWarnings(namespace: string, remote: string): string[] {
   if (remote === namespace) return [];
   return [
     `the namespace is called ${remote} at providers: pods there find its Services as NAME, or as NAME.${remote}, and not as NAME.${namespace}; with namespaceMappingStrategy EnforceSameName both names lead there`,
+  ];
+}
+
+/** What users would else learn by pods that wait for ever. */
+export function preparationWarnings(
+  name: string,
+  configurations: readonly MutatingWebhookConfiguration[],
+  namespace: Namespace | undefined,
+): string[] {
+  const labels = { ...namespace?.metadata?.labels, [Labels.schedulingEnabled]: "true" };
+  if (!namespace || preparesPods(configurations, { ...namespace, metadata: { ...namespace.metadata, labels } }))
+    return [];
+  return [
+    `pods of namespace ${name} are not prepared for virtual nodes, as the webhook ${POD_WEBHOOK} leaves it alone: there go only those of RuntimeClass ${Names.runtimeClass}, and those that tolerate the taint ${Names.virtualNodeTaint} by themselves`,
   ];
 }
 

@@ -1,3 +1,6 @@
+/** The name of the webhook that prepares pods for virtual nodes. */
+export const POD_WEBHOOK = "pod.mutate.liqo.io";
+
 /** Where each webhook is served (API specification, §12). */
 export const WebhookPaths = {
   pod: "/mutate/pod",

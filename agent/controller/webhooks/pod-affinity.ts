@@ -1,6 +1,8 @@
-import type { NodeSelectorTerm, PodSpec, Toleration } from "kubernetes-types/core/v1";
-import { Labels, LabelValues, Names, type NamespaceOffloadingSpec } from "../../api/index.js";
-import type { PatchOperation } from "./admission.js";
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { NodeSelectorTerm, Pod, PodSpec, Toleration } from "kubernetes-types/core/v1";
+import { Annotations, Labels, LabelValues, Names, type NamespaceOffloadingSpec } from "../../api/index.js";
+import { pointerPart, type PatchOperation } from "./admission.js";
 import { withEvictionDelay, type EvictionDelay } from "./eviction-delay.js";
 
 /** Lets a pod run on virtual nodes. */
@@ -22,10 +24,63 @@ export function offloadingPatch(
   offloading: NamespaceOffloadingSpec,
   eviction?: EvictionDelay,
 ): PatchOperation[] {
+  const required = requiredTerms(pod, offloading);
+  return required ? [...tolerationPatch(pod, eviction), ...affinityPatch(pod, required)] : [];
+}
+
+/** The terms that a pod is given; undefined if it is left as it is. */
+function requiredTerms(pod: PodSpec, offloading: NamespaceOffloadingSpec): NodeSelectorTerm[] | undefined {
   const strategy = offloading.podOffloadingStrategy ?? "LocalAndRemote";
-  if (strategy === "Local" || pod.runtimeClassName === Names.runtimeClass) return [];
-  const required = termsOf(strategy, offloading.clusterSelector?.nodeSelectorTerms ?? []);
-  return [...tolerationPatch(pod, eviction), ...affinityPatch(pod, required)];
+  if (strategy === "Local" || pod.runtimeClassName === Names.runtimeClass) return undefined;
+  return termsOf(strategy, offloading.clusterSelector?.nodeSelectorTerms ?? []);
+}
+
+/**
+ * Notes on a pod that is made which terms it is given, as they cannot be told from its own afterwards. One that its template has brought along is
+ * another pod's.
+ */
+export function termsNotePatch({ metadata, spec }: Pod, offloading: NamespaceOffloadingSpec): PatchOperation[] {
+  const required = spec && requiredTerms(spec, offloading);
+  if (!required) return [];
+  const key = Annotations.clusterSelectorHash;
+  const path = `/metadata/annotations/${pointerPart(key)}`;
+  const annotations = metadata?.annotations;
+  if (required.length === 0) return annotations?.[key] === undefined ? [] : [{ op: "remove", path }];
+  const value = hashOf(required);
+  return [
+    annotations ? { op: "add", path, value } : { op: "add", path: "/metadata/annotations", value: { [key]: value } },
+  ];
+}
+
+/**
+ * Whether a pod has been given other terms than one that is made now. Without a note it was given none, or before there were notes: then it is judged by
+ * whether its own end as they would.
+ */
+export function hasOtherTerms({ metadata, spec }: Pod, offloading: NamespaceOffloadingSpec): boolean {
+  const required = spec && requiredTerms(spec, offloading);
+  if (!required) return false;
+  const note = metadata?.annotations?.[Annotations.clusterSelectorHash];
+  if (note !== undefined) return required.length === 0 || note !== hashOf(required);
+  const present = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  return !endsWithTerms(present ?? [], required);
+}
+
+/** Whether terms can be the cross product of any others with `required`. */
+function endsWithTerms(terms: NodeSelectorTerm[], required: NodeSelectorTerm[]): boolean {
+  if (required.length === 0) return true;
+  if (terms.length === 0 || terms.length % required.length !== 0) return false;
+  return terms.every((term, index) => {
+    const { matchExpressions = [], matchFields = [] } = required[index % required.length] ?? {};
+    return endsWith(term.matchExpressions ?? [], matchExpressions) && endsWith(term.matchFields ?? [], matchFields);
+  });
+}
+
+function endsWith(list: unknown[], end: unknown[]): boolean {
+  return end.length <= list.length && isDeepStrictEqual(list.slice(list.length - end.length), end);
+}
+
+function hashOf(terms: NodeSelectorTerm[]): string {
+  return createHash("sha256").update(JSON.stringify(terms)).digest("hex").slice(0, 16);
 }
 
 /** The terms of which a node must match one; none means that every node will do. */

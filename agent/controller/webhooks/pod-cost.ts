@@ -3,7 +3,8 @@ import { addResourceLists, compareQuantities, maxResourceLists, type ResourceLis
 
 /**
  * What a pod takes of a quota, by resource, as the scheduler counts: the larger of all containers together and of each init
- * container with the sidecars started before it, and of what the pod asks for as a whole; plus one of `pods` (offloading specification, §5.2).
+ * container with the sidecars started before it, and of what the pod asks for as a whole; with its overhead, and one of `pods` (offloading
+ * specification, §5.2).
  */
 export function podCost(pod: PodSpec): ResourceList {
   let sidecars: ResourceList = {};
@@ -16,7 +17,8 @@ export function podCost(pod: PodSpec): ResourceList {
   const running = (pod.containers ?? []).map(requestsOf).reduce(addResourceLists, sidecars);
   // What is asked for by the pod as a whole covers its containers.
   const whole = requestsOf(pod as Pick<Container, "resources">);
-  return { ...maxResourceLists(maxResourceLists(running, initPeak), whole), pods: 1 };
+  const containers = maxResourceLists(maxResourceLists(running, initPeak), whole);
+  return { ...addResourceLists(containers, pod.overhead ?? {}), pods: 1 };
 }
 
 /** A container's requests; a limit without a request counts as one, as it does in Kubernetes. */
@@ -31,8 +33,10 @@ function isSidecar(container: Container): boolean {
 
 /** Whether one pod takes more of any resource than another. */
 export function takesMore(pod: PodSpec | undefined, other: PodSpec | undefined): boolean {
-  const before = podCost(other ?? { containers: [] });
-  return Object.entries(podCost(pod ?? { containers: [] })).some(
-    ([resource, amount]) => compareQuantities(amount, before[resource] ?? 0) > 0,
-  );
+  return isMore(podCost(pod ?? { containers: [] }), podCost(other ?? { containers: [] }));
+}
+
+/** Whether one cost is more than another in any resource. */
+export function isMore(cost: ResourceList, other: ResourceList): boolean {
+  return Object.entries(cost).some(([resource, amount]) => compareQuantities(amount, other[resource] ?? 0) > 0);
 }

@@ -5,7 +5,7 @@ import { isDaemonPod } from "../offloading/daemon-pod.js";
 import { allow, deny, mutate, type AdmissionHandler, type AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { evictionDelayOf } from "./eviction-delay.js";
-import { offloadingPatch } from "./pod-affinity.js";
+import { offloadingPatch, termsNotePatch } from "./pod-affinity.js";
 
 /** Mutates the pods of offloaded namespaces at creation (offloading specification, §4.7). */
 export function podMutator({ client, informers }: WebhookContext): AdmissionHandler {
@@ -24,6 +24,6 @@ export function podMutator({ client, informers }: WebhookContext): AdmissionHand
     // While the offloading ends, new pods must not be sent to nodes that would refuse them.
     if (isDeleting(offloading)) return allow();
     const delay = evictionDelayOf(offloading, Annotations.evictionAfterDisconnect);
-    return mutate(offloadingPatch(pod.spec, offloading.spec, delay));
+    return mutate([...offloadingPatch(pod.spec, offloading.spec, delay), ...termsNotePatch(pod, offloading.spec)]);
   };
 }

@@ -1,6 +1,8 @@
+import type { RuntimeClass } from "kubernetes-types/node/v1";
 import { Labels, type ResourceList, type ShadowPod } from "../../api/index.js";
 import { keyOf, type Informer } from "../../runtime/index.js";
 import { podCost } from "./pod-cost.js";
+import { withOverhead } from "./runtime-overhead.js";
 import { totalCost } from "./shadow-pod-quota.js";
 
 const CREATOR_INDEX = "creator-user";
@@ -12,17 +14,19 @@ const RESERVATION_MS = 10_000;
  * drift. Pods admitted a moment ago and not yet seen are remembered, so that a burst cannot exceed the quota.
  */
 export class QuotaUsage {
-  private readonly costs = new WeakMap<ShadowPod, ResourceList>();
+  private costs = new WeakMap<ShadowPod, ResourceList>();
   private readonly reservations = new Map<string, { user: string; cost: ResourceList; until: number }>();
 
   constructor(
     private readonly shadowPods: Informer<ShadowPod>,
+    private readonly runtimeClasses: Informer<RuntimeClass>,
     private readonly now: () => number = Date.now,
   ) {
     shadowPods.addIndex(CREATOR_INDEX, ({ metadata }) => {
       const user = metadata.labels?.[Labels.creatorUser];
       return user ? [user] : [];
     });
+    runtimeClasses.onEvent(() => (this.costs = new WeakMap()));
     shadowPods.onEvent(({ object }) => this.reservations.delete(keyOf(object)));
   }
 
@@ -47,7 +51,7 @@ export class QuotaUsage {
   private costOf(shadow: ShadowPod): ResourceList {
     const phase = shadow.status?.phase;
     if (phase === "Succeeded" || phase === "Failed" || !shadow.spec.pod) return {};
-    const known = this.costs.get(shadow) ?? podCost(shadow.spec.pod);
+    const known = this.costs.get(shadow) ?? podCost(withOverhead(shadow.spec.pod, this.runtimeClasses));
     this.costs.set(shadow, known);
     return known;
   }

@@ -1,27 +1,48 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Container, PodSpec } from "kubernetes-types/core/v1";
 import { escapeUser, Labels, QuotaResource, ShadowPodResource, type Quota, type ShadowPod } from "../../api/index.js";
-import { isDeleting, keyOf, NamespaceResource } from "../../runtime/index.js";
+import { isDeleting, keyOf, NamespaceResource, RuntimeClassResource } from "../../runtime/index.js";
 import { allow, deny, labelPatch, mutate, type AdmissionAnswer, type AdmissionHandler } from "./admission.js";
 import type { AdmissionRequest } from "./admission.js";
 import type { WebhookContext } from "./context.js";
 import { podCost, takesMore } from "./pod-cost.js";
 import { QuotaUsage } from "./quota-usage.js";
+import { withOverhead } from "./runtime-overhead.js";
 import { quotaProblem } from "./shadow-pod-quota.js";
 import { whenSynced } from "./when-synced.js";
 
-/** Notes on a ShadowPod who made it, and lets nobody else change it (offloading specification, §5.1). */
-export function shadowPodMutator({ config }: WebhookContext): AdmissionHandler {
-  return (request) => {
+/**
+ * Notes on a ShadowPod who made it, and lets nobody else change it (offloading specification, §5.1). One that was made before resources were enforced
+ * bears no name: it is the one's who has a Quota and changes it first, and counts there from then on.
+ */
+export function shadowPodMutator(context: WebhookContext): AdmissionHandler {
+  const quotaOf = quotaFinder(context);
+  return async (request) => {
     const { object, oldObject, userInfo } = request as AdmissionRequest<ShadowPod>;
     // An object under deletion only loses finalizers, by whichever component put them there.
-    if (!object || !config.resourceEnforcement || isDeleting(object)) return allow();
+    if (!object || !context.config.resourceEnforcement || isDeleting(object)) return allow();
     const user = escapeUser(userInfo.username ?? "");
     if (user === "") return deny("missing creator name");
-    if (oldObject && oldObject.metadata.labels?.[Labels.creatorUser] !== user) {
+    const owner = oldObject && (creatorOf(oldObject) ?? ((await quotaOf(user)) ? user : undefined));
+    // Neither taken over by administrators, who have no Quota, nor given to others by them.
+    if (oldObject && !owner && !creatorOf(object)) return allow();
+    if (oldObject && owner !== user) {
       return deny("creator name cannot be modified: only the user who created a ShadowPod may update it");
     }
     return mutate(labelPatch(object, { [Labels.creatorUser]: user }));
+  };
+}
+
+function creatorOf({ metadata }: ShadowPod): string | undefined {
+  return metadata.labels?.[Labels.creatorUser];
+}
+
+/** Finds the Quota of a user, also one that this replica has not seen yet. */
+function quotaFinder({ client, informers }: WebhookContext): (user: string) => Promise<Quota | undefined> {
+  const quotas = informers.for(QuotaResource);
+  return async (user) => {
+    const isOfUser = ({ spec }: Quota): boolean => escapeUser(spec.user) === user;
+    return quotas.list().find(isOfUser) ?? (await client.list(QuotaResource)).items.find(isOfUser);
   };
 }
 
@@ -31,7 +52,9 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
   const namespaces = informers.for(NamespaceResource);
   const quotas = informers.for(QuotaResource);
   const shadowPods = informers.for(ShadowPodResource);
-  const usage = new QuotaUsage(shadowPods);
+  const runtimeClasses = informers.for(RuntimeClassResource);
+  const quotaOf = quotaFinder(context);
+  const usage = new QuotaUsage(shadowPods, runtimeClasses);
 
   async function namespaceOrigin(name: string): Promise<string | undefined> {
     const label = namespaces.get(name)?.metadata?.labels?.[Labels.remoteClusterID];
@@ -39,17 +62,12 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
     return (await client.get(NamespaceResource, { name }))?.metadata?.labels?.[Labels.remoteClusterID];
   }
 
-  async function quotaOf(user: string): Promise<Quota | undefined> {
-    const isOfUser = ({ spec }: Quota): boolean => escapeUser(spec.user) === user;
-    return quotas.list().find(isOfUser) ?? (await client.list(QuotaResource)).items.find(isOfUser);
-  }
-
   async function checkQuota(shadow: ShadowPod, dryRun: boolean): Promise<AdmissionAnswer> {
-    const user = shadow.metadata.labels?.[Labels.creatorUser];
+    const user = creatorOf(shadow);
     if (!user) return deny("missing creator label");
     const quota = await quotaOf(user);
     if (!quota) return deny(`failed getting quota: there is none for user ${user}`);
-    const pod = shadow.spec.pod ?? { containers: [] };
+    const pod = withOverhead(shadow.spec.pod ?? { containers: [] }, runtimeClasses);
     const key = keyOf(shadow);
     // No wait from here to the reservation: two requests at once must not both take the last free amount.
     const problem = quotaProblem(pod, quota.spec, usage.usedBy(user, key));
@@ -65,7 +83,7 @@ export function shadowPodValidator(context: WebhookContext): AdmissionHandler {
     return isLarger && config.resourceEnforcement ? checkQuota(shadow, dryRun) : answer;
   }
 
-  return whenSynced([shadowPods, quotas], async (request) => {
+  return whenSynced([shadowPods, quotas, runtimeClasses], async (request) => {
     const { object, oldObject, operation, namespace = "", dryRun = false } = request as AdmissionRequest<ShadowPod>;
     if (!object) return allow();
     if (operation === "UPDATE") return oldObject ? checkUpdate(oldObject, object, dryRun) : allow();

@@ -216,6 +216,12 @@ export const OFFLOADING_CONTROLLER_RULES: ReasonedRule[] = [
     verbs: READ,
   },
   {
+    why: "What pods take beside what their containers ask for.",
+    apiGroups: ["node.k8s.io"],
+    resources: ["runtimeclasses"],
+    verbs: ["list", "watch"],
+  },
+  {
     why: "What happened, on the objects that people look at.",
     apiGroups: [""],
     resources: ["events"],
@@ -265,6 +271,12 @@ export const WEBHOOK_RULES: ReasonedRule[] = [
     apiGroups: [""],
     resources: ["namespaces", "nodes"],
     verbs: READ,
+  },
+  {
+    why: "What pods take beside what their containers ask for.",
+    apiGroups: ["node.k8s.io"],
+    resources: ["runtimeclasses"],
+    verbs: ["list", "watch"],
   },
   {
     why: "What would be lost with an offloading, a virtual node or a slice that is to end.",

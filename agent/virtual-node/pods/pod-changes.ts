@@ -1,4 +1,10 @@
-import type { Container, EphemeralContainer, PodSpec, Toleration } from "kubernetes-types/core/v1";
+import type {
+  Container,
+  EphemeralContainer,
+  PodSpec,
+  ResourceRequirements,
+  Toleration,
+} from "kubernetes-types/core/v1";
 import { isDeepStrictEqual } from "node:util";
 import { quantitiesEqual, type ResourceList } from "../../api/index.js";
 
@@ -46,6 +52,17 @@ export function podChanges(present: PodSpec, wanted: PodSpec, prefix: string): P
   };
 }
 
+/** The spec `present` once its containers have the resources that they have in `wanted`: all that such changes alter of what a pod takes. */
+export function resized(present: PodSpec, wanted: PodSpec): PodSpec {
+  const resize = (list: Containers): Container[] | undefined =>
+    present[list]?.map((container) => {
+      const other = wanted[list]?.find(({ name }) => name === container.name);
+      const resources = other && resizedResources(container, other);
+      return resources ? { ...container, resources } : container;
+    });
+  return { ...present, containers: resize("containers") ?? [], initContainers: resize("initContainers") };
+}
+
 /** The part of a spec that podChanges looks at: all that need be kept of one. */
 export function changeablePart(spec: PodSpec | undefined): PodSpec {
   const containers = (list: Container[] | undefined): Container[] | undefined =>
@@ -83,14 +100,19 @@ function imageChange(path: string, present: Container, wanted: Container): PodCh
 }
 
 function resourcesChange(path: string, present: Container, wanted: Container): PodChange[] {
+  const value = resizedResources(present, wanted);
+  return value ? [{ op: "add", path: `${path}/resources`, value }] : [];
+}
+
+/** A container's resources as they become; undefined if they stay. */
+function resizedResources(present: Container, wanted: Container): ResourceRequirements | undefined {
   const { requests, limits } = wanted.resources ?? {};
-  if (includes(present.resources?.requests, requests) && includes(present.resources?.limits, limits)) return [];
-  const value = {
+  if (includes(present.resources?.requests, requests) && includes(present.resources?.limits, limits)) return undefined;
+  return {
     ...present.resources,
     ...(requests ? { requests: { ...present.resources?.requests, ...requests } } : {}),
     ...(limits ? { limits: { ...present.resources?.limits, ...limits } } : {}),
   };
-  return [{ op: "add", path: `${path}/resources`, value }];
 }
 
 function includes(present: ResourceList = {}, wanted: ResourceList = {}): boolean {

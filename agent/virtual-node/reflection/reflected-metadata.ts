@@ -2,7 +2,11 @@ import type { ObjectMeta } from "kubernetes-types/meta/v1";
 import { ANNOTATIONS_NOT_REFLECTED, Annotations, Labels, type OffloadingPatch } from "../../api/index.js";
 
 /** Annotations that mean something to the cluster they were written for only (offloading specification, §8.2). */
-const NEVER_REFLECTED = new Set([...ANNOTATIONS_NOT_REFLECTED, "kubectl.kubernetes.io/last-applied-configuration"]);
+const NEVER_REFLECTED = new Set<string>([
+  ...ANNOTATIONS_NOT_REFLECTED,
+  Annotations.clusterSelectorHash,
+  "kubectl.kubernetes.io/last-applied-configuration",
+]);
 
 /** Which clusters a reflected object belongs to. */
 export interface Reflection {

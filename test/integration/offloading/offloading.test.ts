@@ -12,6 +12,7 @@ import {
   VirtualNodeResource,
   VkOptionsTemplateResource,
   type NamespaceMap,
+  type NamespaceOffloadingSpec,
   type ResourceSlice,
 } from "../../../agent/api/index.js";
 import {
@@ -559,6 +560,51 @@ describe("offloading controllers against a real API server", function () {
     await client.delete(PodResource, idOf(bare), { gracePeriodSeconds: 0 });
   });
 
+  it("keeps a namespace where it may still be wanted, when its selector changes while the Node is away", async () => {
+    const [namespace, name] = ["steady", "away"];
+    const [id, virtualNode] = [
+      { name: "offloading", namespace },
+      { name, namespace: TO_PROVIDER },
+    ];
+    const select = (key: string, value: string): NamespaceOffloadingSpec => ({
+      clusterSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: "In", values: [value] }] }] },
+    });
+    /** What has become of the wish that is there now. */
+    const required = (isWanted: boolean): Promise<unknown> =>
+      eventually(`the cluster ${isWanted ? "" : "not "}selected`, async () => {
+        const { metadata, status } = (await client.get(NamespaceOffloadingResource, id)) ?? {};
+        const condition = findCondition(status?.remoteNamespacesConditions?.[name], "OffloadingRequired");
+        const isJudged = status?.observedGeneration === metadata?.generation;
+        return isJudged && (condition?.status === "True") === isWanted;
+      });
+    const change = (spec: NamespaceOffloadingSpec) => client.mergePatch(NamespaceOffloadingResource, id, { spec });
+    await ensureNamespace(client, namespace);
+    const spec = { clusterID: name, kubeconfigSecretRef: { name: "k" }, createNode: true, labels: { zone: "z1" } };
+    await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: virtualNode, spec }));
+    const labels = { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": name, zone: "z1", rack: "7" };
+    await client.create(NodeResource, { metadata: { name, labels } });
+    await nodeIs("Running", virtualNode);
+    const wish = select("zone", "z1");
+    await client.create(NamespaceOffloadingResource, NamespaceOffloadingResource.build({ metadata: id, spec: wish }));
+    await required(true);
+    await client.delete(NodeResource, { name });
+    await nodeIs("Creating", virtualNode);
+
+    // Its user has labelled it so: nobody can tell now.
+    await change(select("rack", "7"));
+    await required(true);
+    const mapped = async () =>
+      (await client.get(NamespaceMapResource, virtualNode))?.spec.desiredMapping?.[namespace] ?? "";
+    expect(await mapped()).to.equal("steady-consumer");
+    await change(select("zone", "z2"));
+    await required(false);
+    await eventually("the mapping's end", async () => (await mapped()) === "");
+    await client.delete(NamespaceOffloadingResource, id);
+    await gone(client, NamespaceOffloadingResource, id);
+    await client.delete(VirtualNodeResource, virtualNode);
+    await gone(client, VirtualNodeResource, virtualNode);
+  });
+
   it("takes the Node away from a virtual node that is to have none, and keeps what others of the cluster share", async () => {
     const id = { name: "second", namespace: TO_PROVIDER };
     const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, createNode: true };
@@ -635,6 +681,27 @@ describe("offloading controllers against a real API server", function () {
     await gone(client, PodResource, idOf(pod));
     await gone(client, VirtualNodeResource, id);
     await endBudget();
+  });
+
+  it("has pods leave also where the Node has been deleted by hand, before the process that ends them at the provider ends", async () => {
+    const id = { name: "bereft", namespace: TO_PROVIDER };
+    const spec = { clusterID: "provider", kubeconfigSecretRef: { name: "k" }, createNode: true };
+    await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: id, spec }));
+    const labels = { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": "provider" };
+    await client.create(NodeResource, { metadata: { name: "bereft", labels } });
+    await nodeIs("Running", id);
+    const pod = await client.create(PodResource, podOn("bereft", "stranded"));
+    await client.delete(NodeResource, { name: "bereft" });
+    await nodeIs("Creating", id);
+    await client.delete(VirtualNodeResource, id);
+    await eventually("the eviction", async () => {
+      const { metadata } = (await client.get(PodResource, idOf(pod))) ?? {};
+      return metadata?.deletionTimestamp;
+    });
+    const deployment = { name: "vk-bereft", namespace: TO_PROVIDER };
+    expect((await client.get(DeploymentResource, deployment))?.metadata?.deletionTimestamp).to.equal(undefined);
+    await client.delete(PodResource, idOf(pod), { gracePeriodSeconds: 0 });
+    await gone(client, VirtualNodeResource, id);
   });
 
   it("takes the NamespaceMap along with the last virtual nodes of a cluster, though they end at once", async () => {

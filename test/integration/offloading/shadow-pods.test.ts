@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { PodSpec } from "kubernetes-types/core/v1";
+import type { LimitRange, PodSpec } from "kubernetes-types/core/v1";
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import {
   ConfigurationResource,
@@ -16,8 +16,10 @@ import {
   NamespaceResource,
   NodeResource,
   PodResource,
+  RuntimeClassResource,
   objectPath,
   type KubeClient,
+  type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { median } from "../../bench/result.js";
 import { until } from "../../clusters/support/wait.js";
@@ -27,6 +29,13 @@ import { ensureNamespace, eventually, gone, startController, type RunningControl
 const NAMESPACE = "app-consumer";
 /** Sooner than a crowd is asked again. */
 const BEFORE_CROWDS_MS = 4_000;
+const LimitRangeResource: ResourceType<LimitRange> = {
+  group: "",
+  version: "v1",
+  kind: "LimitRange",
+  plural: "limitranges",
+  namespaced: true,
+};
 const ORIGIN = { "offloading.liqo.io/origin": "consumer" };
 
 describe("shadow resources against a real API server", function () {
@@ -287,6 +296,94 @@ describe("shadow resources against a real API server", function () {
     await isTold("1200m of cpu more than the 400m granted", "900m of cpu more than the 300m granted");
     expect(await exceeding()).to.have.length(2);
     for (const name of [...names, "vast", "late"]) await client.delete(ShadowPodResource, id(name));
+  });
+
+  it("counts what a RuntimeClass adds to a Pod, before it is made and when it grows", async () => {
+    const user = "slice-sandboxed";
+    const resources = { cpu: "1", pods: 10 };
+    const quota = { metadata: { name: user, namespace: NAMESPACE }, spec: { user, resources } };
+    await client.create(QuotaResource, QuotaResource.build(quota));
+    await client.create(RuntimeClassResource, {
+      metadata: { name: "sandbox" },
+      handler: "sandbox",
+      overhead: { podFixed: { cpu: "250m" } },
+    });
+    const { informers } = controller.context;
+    await eventually("Quota and RuntimeClass in the caches", () =>
+      Promise.resolve(
+        informers.for(RuntimeClassResource).get("sandbox") && informers.for(QuotaResource).find(NAMESPACE, user),
+      ),
+    );
+    const containers = (cpu: string) => [{ name: "c", image: "i", resources: { requests: { cpu } } }];
+    const ask = (name: string, cpu: string): Promise<unknown> => {
+      const shadow = shadowPod(name, { containers: containers(cpu), runtimeClassName: "sandbox" });
+      Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
+      return client.create(ShadowPodResource, shadow);
+    };
+    await ask("sandboxed", "300m");
+    const pod = await eventually("the Pod", () => client.get(PodResource, id("sandboxed")));
+    expect(pod.spec?.overhead).to.deep.equal({ cpu: "250m" });
+    await ask("second", "300m");
+    await eventually("why the second waits", async () => {
+      const { message } = (await client.get(ShadowPodResource, id("second")))?.status ?? {};
+      return message?.includes("free 450m / requested 550m");
+    });
+    const change = { spec: { pod: { containers: containers("800m") } } };
+    await client.mergePatch(ShadowPodResource, id("sandboxed"), change);
+    await eventually("why it does not grow", async () => {
+      const { items } = await client.list(EventResource, { namespace: NAMESPACE });
+      return items.some(
+        ({ reason, message, involvedObject: on }) =>
+          reason === "FailedUpdatePod" && on.name === "sandboxed" && message?.includes("free 1 / requested 1050m"),
+      );
+    });
+    for (const name of ["sandboxed", "second"]) await client.delete(ShadowPodResource, id(name));
+    await client.delete(RuntimeClassResource, { name: "sandbox" });
+  });
+
+  it("runs no more than a user's quota whatever the provider's admission adds to a Pod, and makes none again in vain", async () => {
+    const user = "slice-defaulted";
+    const resources = { cpu: "1", pods: 10 };
+    const quota = { metadata: { name: user, namespace: NAMESPACE }, spec: { user, resources } };
+    await client.create(QuotaResource, QuotaResource.build(quota));
+    const limits = [{ type: "Container", defaultRequest: { cpu: "600m" } }];
+    await client.create(LimitRangeResource, { metadata: id("defaults"), spec: { limits } });
+    const [quotas, made] = [controller.context.informers.for(QuotaResource), [] as string[]];
+    await eventually("Quota and LimitRange in force", async () => {
+      const probe = { metadata: id("probe"), spec: { containers: [{ name: "c", image: "i" }] } };
+      const { spec } = await client.create(PodResource, probe, { dryRun: true });
+      return spec?.containers[0]?.resources?.requests?.["cpu"] === "600m" && quotas.find(NAMESPACE, user);
+    });
+    podsInCache().onEvent(({ type, object }) => {
+      if (type === "added") made.push(object.metadata?.name ?? "");
+    });
+    const ask = (name: string): Promise<unknown> => {
+      const shadow = shadowPod(name);
+      Object.assign(shadow.metadata.labels ?? {}, { "liqo.io/creator-user": user });
+      return client.create(ShadowPodResource, shadow);
+    };
+    await ask("defaulted");
+    await eventually("the Pod", () => client.get(PodResource, id("defaulted")));
+    await ask("too-much");
+    await eventually("why the second waits", async () => {
+      const { message } = (await client.get(ShadowPodResource, id("too-much")))?.status ?? {};
+      return message?.includes("free 400m / requested 600m");
+    });
+    await gone(client, PodResource, id("too-much"));
+    await eventually("its end in the cache", () => Promise.resolve(!podsInCache().get(`${NAMESPACE}/too-much`)));
+    // What brings another look at it.
+    await client.mergePatch(QuotaResource, id(user), { spec: { resources: { pods: 20 } } });
+    await client.mergePatch(ShadowPodResource, id("too-much"), { metadata: { labels: { look: "again" } } });
+    await client.delete(ShadowPodResource, id("defaulted"));
+    const second = await eventually("the second Pod", () => client.get(PodResource, id("too-much")));
+    expect(second.metadata?.deletionTimestamp).to.equal(undefined);
+    expect(made.filter((name) => name === "too-much")).to.have.length.at.most(2);
+    await client.delete(ShadowPodResource, id("too-much"));
+    await client.delete(LimitRangeResource, id("defaults"));
+    await eventually("the LimitRange's end in force", async () => {
+      const probe = { metadata: id("probe"), spec: { containers: [{ name: "c", image: "i" }] } };
+      return !(await client.create(PodResource, probe, { dryRun: true })).spec?.containers[0]?.resources?.requests;
+    });
   });
 
   it("gives a Pod the resources that have waited for room once there is some, and its labels meanwhile", async () => {

@@ -1263,6 +1263,44 @@ describe("virtual node between two API servers", function () {
     await appears(provider, ConfigMapResource, remote("after-the-second"));
   });
 
+  it("takes away what another virtual node of the provider has left there that has ended, now or before it began itself", async () => {
+    const second = "provider-second";
+    const metadata = { name: second, namespace: TENANT, labels: { [Labels.remoteClusterID]: "provider" } };
+    const { spec } = await appears(consumer, VirtualNodeResource, { name: NODE, namespace: TENANT });
+    await consumer.create(VirtualNodeResource, VirtualNodeResource.build({ metadata, spec }));
+    await harness.startVirtualNode(second);
+    await createPod("left", { nodeName: second });
+    await createPod("own");
+    const own = await appears(provider, ShadowPodResource, remote("own"));
+    const left = await appears(provider, ShadowPodResource, remote("left"));
+    await harness.stopVirtualNode(second);
+    // As Kubernetes does with the pods of a Node that somebody has deleted: there is nobody to hear of it.
+    await consumer.delete(NodeResource, { name: second });
+    await consumer.delete(PodResource, local("left"), { gracePeriodSeconds: 0 });
+    await consumer.create(ConfigMapResource, { metadata: local("meanwhile"), data: {} });
+    await appears(provider, ConfigMapResource, remote("meanwhile"));
+    expect((await provider.get(ShadowPodResource, remote("left")))?.metadata.uid).to.equal(left.metadata.uid);
+    await consumer.delete(VirtualNodeResource, { name: second, namespace: TENANT });
+    await vanishes(provider, ShadowPodResource, remote("left"));
+
+    await harness.stopVirtualNode();
+    const { labels, annotations } = left.metadata;
+    const again = { ...remote("left"), labels, annotations };
+    await provider.create(ShadowPodResource, { ...left, metadata: again });
+    const others = { ...again, name: "of-others", labels: { ...labels, [Labels.offloadingOrigin]: "somebody" } };
+    await provider.create(ShadowPodResource, { ...left, metadata: others });
+    await harness.startVirtualNode();
+    await vanishes(provider, ShadowPodResource, remote("left"));
+    expect(await provider.get(ShadowPodResource, remote("of-others"))).to.not.equal(undefined);
+    expect((await provider.get(ShadowPodResource, remote("own")))?.metadata.uid).to.equal(own.metadata.uid);
+    await provider.delete(ShadowPodResource, remote("of-others"));
+    await consumer.delete(PodResource, local("own"), { gracePeriodSeconds: 0 });
+    await vanishes(provider, ShadowPodResource, remote("own"));
+    const requests = { labelSelector: `${Labels.virtualNode}=${second}` };
+    for (const { metadata: request } of (await consumer.list(CertificateSigningRequestResource, requests)).items)
+      await consumer.delete(CertificateSigningRequestResource, { name: request?.name ?? "" });
+  });
+
   it("replaces the remote pod of a local one that was replaced by another of the same name", async () => {
     await createPod("set-0");
     const first = await appears(provider, ShadowPodResource, remote("set-0"));

@@ -27,6 +27,7 @@ import {
   ownerReference,
   PersistentVolumeResource,
   PodResource,
+  RuntimeClassResource,
   SecretResource,
   type KubeObject,
   type ResourceType,
@@ -432,6 +433,63 @@ describe("webhooks called by a real API server", function () {
       await eventually("the whole quota free again", () =>
         tenantClient.create(ShadowPodResource, shadowPod("whole", "1"), { dryRun: true }),
       );
+    });
+
+    it("made before resources were enforced may be changed, are their user's from then on, and take no more than is free", async () => {
+      const { config } = controller.context;
+      config.resourceEnforcement = false;
+      for (const name of ["early", "untouched"]) {
+        const { metadata } = await tenantClient.create(ShadowPodResource, shadowPod(name, "600m"));
+        expect(metadata.labels).to.not.have.property("liqo.io/creator-user");
+      }
+      config.resourceEnforcement = true;
+      const [early, untouched] = ["early", "untouched"].map((name) => ({ name, namespace: "app-consumer" }));
+      const noted = { metadata: { annotations: { note: "1" } } };
+      const taking = (cpu: string) => ({
+        spec: { pod: { containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] } },
+      });
+      const change = (by: KubeClient, id: typeof early, patch: object) =>
+        by.mergePatch(ShadowPodResource, id ?? { name: "" }, patch);
+
+      expect(await refusal(change(tenantClient, early, taking("2")))).to.contain("free 1 / requested 2");
+      const changed = await change(tenantClient, early, noted);
+      expect(changed.metadata.labels?.["liqo.io/creator-user"]).to.equal(user);
+      await change(tenantClient, early, taking("700m"));
+      expect(await refusal(change(client, early, noted))).to.contain("creator name");
+      await eventually("what it takes in the webhook's sight", async () => {
+        const answer = await refusal(tenantClient.create(ShadowPodResource, shadowPod("c", "400m"), { dryRun: true }));
+        return answer.includes("free 300m / requested 400m");
+      });
+
+      // Whoever has no Quota may see to it, and leaves it to whom it belongs.
+      const seen = await change(client, untouched, { ...noted, ...taking("500m") });
+      expect(seen.metadata.labels).to.not.have.property("liqo.io/creator-user");
+      expect(await refusal(change(client, untouched, taking("900m")))).to.contain("missing creator label");
+      const given = { metadata: { labels: { "liqo.io/creator-user": user } } };
+      expect(await refusal(change(client, untouched, given))).to.contain("creator name");
+      for (const id of [early, untouched]) await client.delete(ShadowPodResource, id ?? { name: "" });
+      await eventually("the whole quota free again", () =>
+        tenantClient.create(ShadowPodResource, shadowPod("whole", "1"), { dryRun: true }),
+      );
+    });
+
+    it("are counted with the overhead of their RuntimeClass", async () => {
+      const name = "sandbox";
+      const overhead = { podFixed: { cpu: "250m" } };
+      await client.create(RuntimeClassResource, { metadata: { name }, handler: name, overhead });
+      const informer = controller.context.informers.for(RuntimeClassResource);
+      await eventually("the RuntimeClass in the cache", () => Promise.resolve(informer.get(name)));
+      const sandboxed = (cpu: string): ShadowPod => {
+        const { metadata, spec } = shadowPod("sandboxed", cpu);
+        return ShadowPodResource.build({
+          metadata,
+          spec: { pod: { containers: [], ...spec.pod, runtimeClassName: name } },
+        });
+      };
+      const ask = (cpu: string) => tenantClient.create(ShadowPodResource, sandboxed(cpu), { dryRun: true });
+      expect(await refusal(ask("800m"))).to.contain("free 1 / requested 1050m");
+      await ask("750m");
+      await client.delete(RuntimeClassResource, { name });
     });
 
     it("of a burst get no more than the quota", async () => {

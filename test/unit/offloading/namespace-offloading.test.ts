@@ -1,8 +1,11 @@
 import { expect } from "chai";
 import { VirtualNodeResource, type NamespaceMapPhase, type VirtualNode } from "../../../agent/api/index.js";
-import { matchesNodeSelector } from "../../../agent/controller/offloading/node-selector.js";
+import { matchesNodeSelector, mayMatchNodeSelector } from "../../../agent/controller/offloading/node-selector.js";
 import { remoteNamespaceName } from "../../../agent/controller/offloading/namespace-offloading/remote-name.js";
-import { selectedClusters } from "../../../agent/controller/offloading/namespace-offloading/selection.js";
+import {
+  selectedClusters,
+  type FormerSelection,
+} from "../../../agent/controller/offloading/namespace-offloading/selection.js";
 import {
   clusterConditions,
   offloadingPhase,
@@ -33,6 +36,17 @@ describe("matchesNodeSelector", () => {
     expect(matches("zone", "Unknown", "a")).to.equal(false);
   });
 
+  it("may match by labels that are not known, and not against those that are", () => {
+    const may = (...keys: string[]): boolean =>
+      mayMatchNodeSelector([{ matchExpressions: keys.map((key) => ({ key, operator: "In", values: ["a"] })) }], node);
+    expect(may("none") && may("zone") && may("zone", "none")).to.equal(true);
+    expect(may("size") || may("size", "none")).to.equal(false);
+    const named = (name: string) => [{ matchFields: [{ key: "metadata.name", operator: "In", values: [name] }] }];
+    expect(mayMatchNodeSelector(named("n"), node)).to.equal(true);
+    expect(mayMatchNodeSelector(named("m"), node)).to.equal(false);
+    expect(mayMatchNodeSelector([{}], node)).to.equal(false);
+  });
+
   it("takes no terms as all nodes, and an empty term as none", () => {
     expect(matchesNodeSelector(undefined, node) && matchesNodeSelector([], node)).to.equal(true);
     expect(matchesNodeSelector([{}], node)).to.equal(false);
@@ -40,7 +54,9 @@ describe("matchesNodeSelector", () => {
 });
 
 describe("selectedClusters", () => {
-  const never = (): boolean => false;
+  const never = (): FormerSelection => undefined;
+  const now = (): FormerSelection => "by this spec";
+  const before = (): FormerSelection => "by a former spec";
   const virtualNode = (name: string, clusterID: string, labels = {}): VirtualNode =>
     VirtualNodeResource.build({ metadata: { name, namespace: "tn" }, spec: { clusterID, labels } });
   const spec = {
@@ -67,20 +83,42 @@ describe("selectedClusters", () => {
   });
 
   it("keeps a cluster while a Node is away by whose labels it was selected, and none that is given up", () => {
-    const isSelected = (virtualNodes: VirtualNode[], isSelectedNow: () => boolean): boolean | undefined =>
-      selectedClusters(spec, virtualNodes, () => undefined, isSelectedNow).get("p");
+    const isSelected = (virtualNodes: VirtualNode[], formerly: () => FormerSelection): boolean | undefined =>
+      selectedClusters(spec, virtualNodes, () => undefined, formerly).get("p");
     const one = virtualNode("one", "p");
-    expect(isSelected([one], () => true)).to.equal(true);
+    expect(isSelected([one], now)).to.equal(true);
     expect(isSelected([one], never)).to.equal(false);
     const without = { ...one, spec: { ...one.spec, createNode: false } };
-    expect(
-      isSelected([without], () => true),
-      "it is to have no Node",
-    ).to.equal(false);
+    expect(isSelected([without], now), "it is to have no Node").to.equal(false);
     const ending = { ...one, metadata: { ...one.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
-    expect(isSelected([ending], () => true)).to.equal(false);
+    expect(isSelected([ending], now)).to.equal(false);
     const back = () => ({ metadata: { labels: { zone: "b" } } });
-    expect(selectedClusters(spec, [one], back, () => true).get("p"), "it says so itself").to.equal(false);
+    expect(selectedClusters(spec, [one], back, now).get("p"), "it says so itself").to.equal(false);
+  });
+
+  it("keeps it also when the user wants something else meanwhile, unless it cannot be that", () => {
+    const isSelected = (key: string, operator: string, ...values: string[]): boolean | undefined => {
+      const nodeSelectorTerms = [{ matchExpressions: [{ key, operator, values }] }];
+      const one = virtualNode("one", "p", { zone: "a" });
+      return selectedClusters({ clusterSelector: { nodeSelectorTerms } }, [one], () => undefined, before).get("p");
+    };
+    expect(isSelected("rack", "In", "7"), "it may have been labelled by hand").to.equal(true);
+    expect(isSelected("zone", "In", "b"), "its virtual node says otherwise").to.equal(false);
+    expect(isSelected("liqo.io/type", "NotIn", "virtual-node")).to.equal(false);
+    const other = {
+      clusterSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: "rack", operator: "Exists" }] }] },
+    };
+    expect(selectedClusters(other, [virtualNode("one", "p")], () => undefined, never).get("p")).to.equal(false);
+    const back = () => ({ metadata: { labels: { zone: "a" } } });
+    expect(selectedClusters(other, [virtualNode("one", "p")], back, before).get("p"), "it is back").to.equal(false);
+  });
+
+  it("knows that a Node is a virtual one before it is there", () => {
+    const nodeSelectorTerms = [
+      { matchExpressions: [{ key: "liqo.io/type", operator: "In", values: ["virtual-node"] }] },
+    ];
+    const virtual = { clusterSelector: { nodeSelectorTerms } };
+    expect(selectedClusters(virtual, [virtualNode("one", "p")], () => undefined, never).get("p")).to.equal(true);
   });
 });
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { Pod } from "kubernetes-types/core/v1";
+import type { Pod, PodSpec } from "kubernetes-types/core/v1";
 import { QuotaResource, ShadowPodResource, type Quota, type ShadowPod } from "../../../agent/api/index.js";
 import { QuotaRoom } from "../../../agent/controller/offloading/shadow-pod/quota-room.js";
-import { Informer, PodResource, type KubeClient } from "../../../agent/runtime/index.js";
+import { Informer, PodResource, RuntimeClassResource, type KubeClient } from "../../../agent/runtime/index.js";
 
 const USER = "slice-1";
 const client = {} as KubeClient;
@@ -14,7 +14,9 @@ function setup(spec: Partial<Quota["spec"]> = {}): { room: QuotaRoom; pods: Info
   const quota = QuotaResource.build({ metadata, spec: { user: USER, resources, ...spec } });
   quotas.observe(quota);
   const pods = new Informer(client, PodResource);
-  return { room: new QuotaRoom(quotas, pods), pods, quota };
+  const runtimeClasses = new Informer(client, RuntimeClassResource);
+  runtimeClasses.observe({ metadata: { name: "kata" }, handler: "kata", overhead: { podFixed: { cpu: "250m" } } });
+  return { room: new QuotaRoom(quotas, pods, runtimeClasses), pods, quota };
 }
 
 const metadata = (name: string) => ({ name, namespace: "n", labels: { "liqo.io/creator-user": USER } });
@@ -51,6 +53,44 @@ describe("room in a quota", () => {
     pods.observe(running("a", "600m"));
     room.settle(shadow("a", "600m"));
     expect(room.take(shadow("b", "400m"))).to.equal(undefined);
+  });
+
+  it("is taken by a Pod's overhead too: by its RuntimeClass's before it is there, and by its own from then on", () => {
+    const { room, pods } = setup();
+    const inKata = (cpu: string): PodSpec => ({ ...spec(cpu), runtimeClassName: "kata" });
+    const asked = (name: string, cpu: string): ShadowPod =>
+      ShadowPodResource.build({ metadata: metadata(name), spec: { pod: inKata(cpu) } });
+    expect(room.take(asked("a", "800m"))).to.contain("requested 1050m");
+    expect(room.take(asked("a", "300m"))).to.equal(undefined);
+    expect(room.take(shadow("b", "500m"))).to.contain("free 450m");
+    pods.observe({ metadata: metadata("a"), spec: { ...inKata("300m"), overhead: { cpu: "200m" } } });
+    room.settle(asked("a", "300m"));
+    expect(room.take(asked("a", "900m"))).to.contain("requested 1100m");
+    expect(room.take(shadow("b", "500m"))).to.equal(undefined);
+  });
+
+  it("is taken by what admission has made of a Pod, which stays only if there is as much, and is known the next time", () => {
+    const { room, pods } = setup();
+    const other = (cpu: string, resourceVersion: string): Pod => ({
+      ...running("other", cpu),
+      metadata: { ...metadata("other"), resourceVersion },
+    });
+    pods.observe(other("500m", "1"));
+    const injected: Pod = running("a", "300m");
+    injected.spec?.containers.push({ name: "sidecar", resources: { requests: { cpu: "300m" } } });
+    const asked = shadow("a", "300m");
+    expect(room.take(asked)).to.equal(undefined);
+    expect(room.confirm(asked, running("a", "300m"))).to.equal(undefined);
+    expect(room.confirm(asked, injected)).to.contain("free 500m / requested 600m");
+    room.settle(asked);
+    expect(room.take(asked)).to.contain("requested 600m");
+    expect(room.waitingFor(USER)).to.deep.equal(["n/a"]);
+    pods.observe(other("400m", "2"));
+    expect(room.take(asked)).to.equal(undefined);
+    expect(room.take(shadow("b", "100m"))).to.contain("free 0");
+    expect(room.confirm(asked, injected)).to.equal(undefined);
+    room.settle(asked);
+    expect(room.take(shadow("a", "600m")), "no more than it asks for").to.equal(undefined);
   });
 
   it("is left to those who were admitted before a cordon and stricter rules, and to users whom nothing is enforced on", () => {

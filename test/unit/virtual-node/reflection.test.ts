@@ -46,6 +46,7 @@ describe("reflection", () => {
       annotations: {
         b: "2",
         "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "offloading.liqo.io/cluster-selector-hash": "0123456789abcdef",
         "cloud.google.com/neg": "n",
         hide: "h",
       },

@@ -1,13 +1,17 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import type { NodeSelectorTerm, PodSpec } from "kubernetes-types/core/v1";
+import type { NodeSelectorTerm, Pod, PodSpec } from "kubernetes-types/core/v1";
 import { matchesNodeSelector, type SelectableNode } from "../../../agent/controller/offloading/node-selector.js";
 import {
   crossProduct,
+  hasOtherTerms,
   offloadingPatch,
+  termsNotePatch,
   termsOf,
   VIRTUAL_NODE_TOLERATION,
 } from "../../../agent/controller/webhooks/pod-affinity.js";
+
+type Offloading = Parameters<typeof offloadingPatch>[1];
 
 const virtual = { key: "liqo.io/type", operator: "In", values: ["virtual-node"] };
 const notVirtual = { key: "liqo.io/type", operator: "NotIn", values: ["virtual-node"] };
@@ -72,6 +76,65 @@ describe("offloadingPatch", () => {
   it("changes nothing the second time but for terms", () => {
     const once = patched({}, {});
     expect(offloadingPatch(once, {})).to.deep.equal([]);
+  });
+});
+
+describe("terms that a pod was given", () => {
+  const KEY = "offloading.liqo.io/cluster-selector-hash";
+  const to = (...values: string[]): Offloading => ({ clusterSelector: { nodeSelectorTerms: values.map(zone) } });
+  /** As admission lets a pod in. */
+  function made(offloading: Offloading, spec: Partial<PodSpec> = {}, annotations?: Record<string, string>): Pod {
+    const pod: Pod = { metadata: { annotations }, spec: { containers: [], ...spec } };
+    const patch = termsNotePatch(pod, offloading);
+    const notes = patch.flatMap(({ op, value }) => (op === "add" ? [value] : []));
+    const [note] = notes.map((value) => (typeof value === "string" ? value : (value as Record<string, string>)[KEY]));
+    const kept = patch.some(({ op }) => op === "remove") ? {} : annotations;
+    return {
+      metadata: { annotations: { ...kept, ...(note ? { [KEY]: note } : {}) } },
+      spec: patched(spec, offloading),
+    };
+  }
+  const own = {
+    affinity: {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [zone("own")] } },
+    },
+  };
+
+  it("are others once selector or strategy have changed, whatever the pod asks for itself", () => {
+    const states: Offloading[] = [
+      to(),
+      to("a"),
+      to("b"),
+      to("a", "b"),
+      { ...to("a"), podOffloadingStrategy: "Remote" },
+    ];
+    for (const spec of [{}, own]) {
+      for (const before of states)
+        for (const now of states) {
+          const isOther = hasOtherTerms(made(before, spec), now);
+          expect(isOther, JSON.stringify([spec, before, now])).to.equal(before !== now);
+        }
+    }
+  });
+
+  it("are no others where nothing is given any more", () => {
+    expect(hasOtherTerms(made(to("a")), { podOffloadingStrategy: "Local" })).to.equal(false);
+    expect(hasOtherTerms(made(to("a"), { runtimeClassName: "liqo" }), to("b"))).to.equal(false);
+  });
+
+  it("are not those that a template has brought along from another pod", () => {
+    const { metadata } = made(to("a"));
+    for (const offloading of [to(), to("b")])
+      expect(hasOtherTerms(made(offloading, {}, metadata?.annotations), offloading)).to.equal(false);
+  });
+
+  it("are told by how the pod's own end, where it was made before they were noted", () => {
+    const unnoted = (before: Offloading): Pod => ({ ...made(before, own), metadata: {} });
+    expect(hasOtherTerms(unnoted(to("a")), to("a"))).to.equal(false);
+    expect(hasOtherTerms(unnoted(to("a")), to("b"))).to.equal(true);
+    expect(hasOtherTerms(unnoted(to("a", "b")), to("b"))).to.equal(true);
+    expect(hasOtherTerms(unnoted(to()), to("a"))).to.equal(true);
+    expect(hasOtherTerms(unnoted(to()), to())).to.equal(false);
   });
 });
 

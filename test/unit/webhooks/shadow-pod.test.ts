@@ -33,6 +33,16 @@ describe("podCost", () => {
     expect(podCost(pod)["cpu"]).to.equal("3");
   });
 
+  it("counts the overhead, which comes on top of whatever the containers take", () => {
+    const pod: PodSpec = {
+      containers: [container({ cpu: "1" })],
+      initContainers: [container({ cpu: "2" })],
+      overhead: { cpu: "250m", memory: "120Mi" },
+    };
+    expect(podCost(pod)).to.deep.equal({ cpu: "2250m", memory: "120Mi", pods: 1 });
+    expect(podCost({ ...pod, resources: { requests: { cpu: "3" } } } as PodSpec)["cpu"]).to.equal("3250m");
+  });
+
   it("counts a limit without a request", () => {
     const limited: Container = { name: "c", resources: { limits: { cpu: "1" } } };
     expect(podCost({ containers: [limited] })["cpu"]).to.equal("1");

@@ -34,7 +34,7 @@ import { unlessGone } from "../unless-gone.js";
 import { tellOffloading } from "./offloading-events.js";
 import { podsAway } from "./pods-away.js";
 import { remoteNamespaceName } from "./remote-name.js";
-import { selectedClusters } from "./selection.js";
+import { selectedClusters, type FormerSelection } from "./selection.js";
 import { clusterConditions, offloadingPhase, type ClusterState, type KeptNamespace } from "./status.js";
 
 /** How soon pods are asked to leave again that a disruption budget keeps. */
@@ -82,7 +82,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       offloading.spec,
       virtualNodes.list(),
       (name) => nodes.get(name),
-      (clusterID) => isSelectedNow(offloading, clusterID),
+      (clusterID) => formerSelection(offloading, clusterID),
     );
     const kept = await keptNamespaces(offloading, (clusterID) => !selected.get(clusterID));
     const current = await mapNamespace(namespace, (clusterID, present) =>
@@ -274,10 +274,11 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     .watch(maps, (map) => (isSource(map) ? all() : []));
 }
 
-/** As the last pass has decided, unless the user has changed the wish since. */
-function isSelectedNow({ metadata, status }: NamespaceOffloading, clusterID: string): boolean {
-  if (status?.observedGeneration !== metadata.generation) return false;
-  return findCondition(status?.remoteNamespacesConditions?.[clusterID], "OffloadingRequired")?.status === "True";
+/** As the last pass has decided. */
+function formerSelection({ metadata, status }: NamespaceOffloading, clusterID: string): FormerSelection {
+  const required = findCondition(status?.remoteNamespacesConditions?.[clusterID], "OffloadingRequired");
+  if (required?.status !== "True") return undefined;
+  return status?.observedGeneration === metadata.generation ? "by this spec" : "by a former spec";
 }
 
 function because(reason: KeptNamespace["reason"], messages: ReadonlyMap<string, string>): [string, KeptNamespace][] {

@@ -18,6 +18,7 @@ import {
   PodResource,
   type ReconcileResult,
 } from "../../../runtime/index.js";
+import { resized } from "../../../virtual-node/pods/pod-changes.js";
 import type { ControllerContext } from "../../context.js";
 import { takesMore } from "../../webhooks/pod-cost.js";
 import { configurationOf } from "../configuration-of.js";
@@ -79,6 +80,7 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
     made.come();
     try {
       const created = await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER });
+      if (await isTakenBack(shadow, created)) return;
       pods.observe(created);
       tellLeftOut(shadow, leftOut(pod, created));
     } catch (error) {
@@ -90,6 +92,15 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
       room.settle(shadow);
     }
     events.normal(ShadowPodResource, shadow, "CreatedPod", `created pod ${shadow.metadata.name ?? ""}`);
+  }
+
+  /** Whether a Pod has been made larger than there is room for. Then it is deleted at once, and made again when there is. */
+  async function isTakenBack(shadow: ShadowPod, created: Pod): Promise<boolean> {
+    const excess = config.resourceEnforcement ? room.confirm(shadow, created) : undefined;
+    if (!excess) return false;
+    await client.delete(PodResource, nameOf(created), { uid: created.metadata?.uid });
+    await refuse(shadow, `the pod waits for room, with what this cluster's admission adds to it: ${excess}`);
+    return true;
   }
 
   /** The consumer's virtual node brings it to the pod there. */
@@ -109,7 +120,7 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
   async function updateSpec(shadow: ShadowPod, pod: Pod): Promise<{ latest: Pod; changes: string }> {
     const changes = changesDigest(shadow);
     if (isDeleting(pod) || hasEnded(pod) || !hasNewChanges(shadow, pod)) return { latest: pod, changes };
-    const problem = config.resourceEnforcement && takesMore(shadow.spec.pod, pod.spec) ? room.take(shadow) : undefined;
+    const problem = config.resourceEnforcement && grows(shadow, pod) ? room.take(shadow) : undefined;
     if (problem) {
       events.warning(ShadowPodResource, shadow, "FailedUpdatePod", `the pod's resources wait for room: ${problem}`);
       return { latest: pod, changes: appliedChanges(pod) };
@@ -215,6 +226,11 @@ type ShadowPodPhase = ShadowPodStatus["phase"];
 /** A Pod that is to run for ever and is being deleted, as from a node that is emptied: its end is not the ShadowPod's, another one follows. */
 function isMadeAnew(pod: Pod): boolean {
   return isDeleting(pod) && hasEnded(pod) && (pod.spec?.restartPolicy ?? "Always") === "Always";
+}
+
+/** Whether its ShadowPod asks for more than the Pod takes, with all that this cluster has given it besides. */
+function grows(shadow: ShadowPod, { spec = { containers: [] } }: Pod): boolean {
+  return takesMore(resized(spec, shadow.spec.pod ?? spec), spec);
 }
 
 function isRunning({ status }: Pod): boolean {

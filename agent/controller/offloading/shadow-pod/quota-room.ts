@@ -1,4 +1,5 @@
-import type { Pod } from "kubernetes-types/core/v1";
+import type { Pod, PodSpec } from "kubernetes-types/core/v1";
+import type { RuntimeClass } from "kubernetes-types/node/v1";
 import {
   compareQuantities,
   escapeUser,
@@ -9,7 +10,9 @@ import {
   type ShadowPod,
 } from "../../../api/index.js";
 import { keyOf, type Informer } from "../../../runtime/index.js";
-import { podCost } from "../../webhooks/pod-cost.js";
+import { resized } from "../../../virtual-node/pods/pod-changes.js";
+import { isMore, podCost } from "../../webhooks/pod-cost.js";
+import { withOverhead } from "../../webhooks/runtime-overhead.js";
 import { hasEnded } from "../has-ended.js";
 import { quotaProblem, totalCost } from "../../webhooks/shadow-pod-quota.js";
 
@@ -26,11 +29,14 @@ const ADMITTED = { cordoned: false, limitsEnforcement: "None" } as const;
 export class QuotaRoom {
   private readonly reserved = new Map<string, { user: string; cost: ResourceList }>();
   private readonly waiting = new Map<string, string>();
+  /** Pods that could not stay as they were made, by their ShadowPods' keys: they would be made so again. */
+  private readonly refused = new Map<string, PodSpec>();
   private readonly costs = new WeakMap<Pod, ResourceList>();
 
   constructor(
     private readonly quotas: Informer<Quota>,
     private readonly pods: Informer<Pod>,
+    private readonly runtimeClasses: Informer<RuntimeClass>,
   ) {
     pods.addIndex(CREATOR_INDEX, (pod) => userOf(pod) ?? []);
   }
@@ -44,16 +50,32 @@ export class QuotaRoom {
     if (!user || !shadow.spec.pod) return undefined;
     const key = keyOf(shadow);
     const quota = this.quotas.list().find(({ spec }) => escapeUser(spec.user) === user);
+    const wanted = this.wanted(key, shadow.spec.pod);
     const problem = quota
-      ? quotaProblem(shadow.spec.pod, { ...quota.spec, ...ADMITTED }, this.usedBy(user, key))
+      ? quotaProblem(wanted, { ...quota.spec, ...ADMITTED }, this.usedBy(user, key))
       : `there is no Quota for user ${user} any more`;
     if (problem) {
       this.waiting.set(key, user);
       return problem;
     }
     this.waiting.delete(key);
-    this.reserved.set(key, { user, cost: podCost(shadow.spec.pod) });
+    this.reserved.set(key, { user, cost: podCost(wanted) });
     return undefined;
+  }
+
+  /**
+   * Judges a Pod as it has been made: the cluster's admission may have given it more than was asked for, as a LimitRange does, or a sidecar that is put
+   * in. Returns why there is no room for it, or undefined when it may stay.
+   */
+  confirm(shadow: ShadowPod, { spec }: Pod): string | undefined {
+    const key = keyOf(shadow);
+    const reserved = this.reserved.get(key);
+    this.refused.delete(key);
+    if (!reserved || !spec || !isMore(podCost(spec), reserved.cost)) return undefined;
+    this.refused.set(key, spec);
+    const problem = this.take(shadow);
+    if (!problem) this.refused.delete(key);
+    return problem;
   }
 
   /** The Pod is there, or will not be. */
@@ -64,6 +86,7 @@ export class QuotaRoom {
   /** Nothing waits for room under this key any more. */
   forget(key: string): void {
     this.waiting.delete(key);
+    this.refused.delete(key);
   }
 
   /** Keys of the ShadowPods that a user's room is too small for; all users' when none is named. */
@@ -78,6 +101,12 @@ export class QuotaRoom {
       .filter(([resource]) => resource !== "pods" || spec.resources["pods"] !== undefined)
       .map(([resource, amount]) => [resource, subtractQuantities(amount, spec.resources[resource] ?? 0)] as const);
     return Object.fromEntries(beyond.filter(([, amount]) => compareQuantities(amount, 0) > 0));
+  }
+
+  /** A Pod as it is to be, with what this cluster gives it beyond what is asked for: one that is there has it already, and one that could not stay had it. */
+  private wanted(key: string, asked: PodSpec): PodSpec {
+    const present = this.pods.get(key)?.spec ?? this.refused.get(key);
+    return present ? resized(present, asked) : withOverhead(asked, this.runtimeClasses);
   }
 
   /** What is reserved counts in place of what its Pod takes yet. */

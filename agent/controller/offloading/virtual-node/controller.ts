@@ -190,8 +190,9 @@ export function virtualNodeController(context: ControllerContext): Controller {
     const losses = lossesWithout([virtualNode], known);
     // What is given up, or moved, meanwhile brings the next pass.
     if (losses.length > 0) return keep(virtualNode, losses.join("; "));
-    const node = ownNode(virtualNode);
-    if (node && !(await drain(virtualNode, node))) return { requeueAfterMs: DRAIN_LOOK_MS };
+    const { node, isTaken } = await lastNode(virtualNode);
+    // Pods stay bound to a Node that somebody has deleted, and the process must live to end them at the provider.
+    if (!isTaken && !(await drain(virtualNode, node))) return { requeueAfterMs: DRAIN_LOOK_MS };
     if (!(await endProcess(virtualNode))) return { requeueAfterMs: DRAIN_LOOK_MS };
     if (node) await deleteNode(node);
     const name = virtualNode.metadata.name ?? "";
@@ -212,15 +213,16 @@ export function virtualNodeController(context: ControllerContext): Controller {
   }
 
   /** True once no pod is left on the Node. */
-  async function drain(virtualNode: VirtualNode, node: Node): Promise<boolean> {
-    await unlessGone(cordon(client, node));
+  async function drain(virtualNode: VirtualNode, node: Node | undefined): Promise<boolean> {
+    if (node) await unlessGone(cordon(client, node));
     const deadline = drainDeadline(virtualNode);
     const isOverdue = Date.now() >= deadline.getTime();
     // A drain does not wait for a cluster that nothing is known of any more.
     const foreignCluster = foreignClusters.get(virtualNode.spec.clusterID ?? "");
     const isDead = !foreignCluster || isDeadPeer(foreignCluster);
     const mode = isDead ? "abandon" : isOverdue ? "delete" : "evict";
-    const progress = await removePods(client, node.metadata?.name ?? "", mode);
+    const progress = await removePods(client, virtualNode.metadata.name ?? "", mode);
+    if (!node && progress.remaining.length === 0) return true;
     if (isOverdue && progress.remaining.length > 0) {
       events.warning(
         VirtualNodeResource,
@@ -264,9 +266,17 @@ export function virtualNodeController(context: ControllerContext): Controller {
   }
 
   /** The virtual node's Node; never another one of the same name. */
-  function ownNode({ metadata, spec }: VirtualNode): Node | undefined {
-    const node = nodes.get(metadata.name ?? "");
-    return node?.metadata?.labels?.[Labels.remoteClusterID] === spec.clusterID ? node : undefined;
+  function ownNode(virtualNode: VirtualNode): Node | undefined {
+    const node = nodes.get(virtualNode.metadata.name ?? "");
+    return node && isNodeOf(node, virtualNode) ? node : undefined;
+  }
+
+  /** As `ownNode`, when it is too late for the cache to be behind. `isTaken`: there is another one of that name, whose pods are none of ours. */
+  async function lastNode(virtualNode: VirtualNode): Promise<{ node?: Node; isTaken: boolean }> {
+    const name = virtualNode.metadata.name ?? "";
+    const found = ownNode(virtualNode) ?? (await client.get(NodeResource, { name }));
+    const isTaken = found !== undefined && !isNodeOf(found, virtualNode);
+    return { node: isTaken ? undefined : found, isTaken };
   }
 
   function processCondition(virtualNode: VirtualNode): VirtualNodeCondition {
@@ -336,6 +346,11 @@ export function virtualNodeController(context: ControllerContext): Controller {
     .watch(templates, all)
     .watch(customRole, all)
     .watch(networks, ({ metadata }) => (metadata.labels?.[Labels.networkType] === NetworkType.pod ? all() : []));
+}
+
+function isNodeOf({ metadata }: Node, { spec }: VirtualNode): boolean {
+  const { [Labels.type]: type, [Labels.remoteClusterID]: clusterID } = metadata?.labels ?? {};
+  return type === LabelValues.virtualNodeType && clusterID === spec.clusterID;
 }
 
 function nodeCondition(node: Node | undefined, wanted: boolean): VirtualNodeCondition {
