@@ -50,7 +50,7 @@ export class Namespace {
     return child;
   }
 
-  private async close(): Promise<void> {
+  async close(): Promise<void> {
     for (const child of [...this.children, this.holder]) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       child.kill("SIGKILL");
