@@ -9,7 +9,6 @@ import {
   portNeighbours,
   readDirect,
   removeOtherPortNeighbours,
-  type PodPort,
   type Run,
 } from "../net/index.js";
 import { NO_ROUTING, directLinks, fabricLinks, fabricRouting, fabricRuleset } from "./plan.js";
@@ -32,16 +31,12 @@ export async function applyFabric({ run, table, onNoDirectLink }: FabricOptions,
   const atPorts = state.localAddress === undefined ? [] : await portNeighbours(run, ports);
   const rules = await table.apply(fabricRuleset(state, atPorts));
   const links = await applyVxlan(run, fabricLinks(state));
-  const direct = await linkDirectly(run, state, ports).catch((error: unknown) => onNoDirectLink?.(error));
+  const direct = await applyDirect(run, directLinks(state, ports)).catch((error: unknown) => onNoDirectLink?.(error));
   await addPortNeighbours(run, atPorts);
   const passable = (await readDirect(run, "node")).links.filter(isPassable).map(({ ifname }) => ifname);
   const routes = await applyRouting(run, fabricRouting(state, atPorts, passable));
   await removeOtherPortNeighbours(run, atPorts);
   return rules || links || direct === true || routes;
-}
-
-function linkDirectly(run: Run, state: FabricState, ports: readonly PodPort[]): Promise<boolean> {
-  return applyDirect(run, directLinks(state, ports));
 }
 
 /** Takes everything of ours off the node, whoever put it there. */

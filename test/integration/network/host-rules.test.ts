@@ -14,11 +14,11 @@ import {
 import { HostRules } from "../../../agent/host-rules/index.js";
 import { tableNumber } from "../../../agent/host-rules/routing-plan.js";
 import { FastPathTable } from "../../../agent/gateway/fast-path-table.js";
-import type { GatewayState } from "../../../agent/gateway/state.js";
 import { createLogger, type KubeClient, type Logger, type ResourceType } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
 import { waitFor } from "../../support/wait.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
+import { GATEWAY_STATE } from "../../support/gateway-state.js";
 import { SILENCE_MS, call, echoServer } from "./support/echo.js";
 import { Namespace, connect } from "./support/namespaces.js";
 
@@ -30,21 +30,6 @@ const NODE_FIREWALL = {
   [Labels.firewallCategory]: RuleCategory.fabric,
   [Labels.firewallSubcategory]: FirewallSubcategory.singleNode,
   [Labels.firewallUnique]: "n1",
-};
-
-/** A gateway that has something to hand on. */
-const SHORT_WAY: GatewayState = {
-  tunnel: { device: "liqo-tunnel", address: "169.254.18.1", peerAddress: "169.254.18.2", mtu: 1340 },
-  local: { pods: ["10.244.0.0/16"], external: [] },
-  remote: { pods: [{ real: "10.245.0.0/16", mapped: "10.71.0.0/16" }], external: [] },
-  linkAddress: "10.80.0.9",
-  nodes: [
-    {
-      ...{ name: "n1", device: "liqo.n1", id: 1, linkAddress: "10.80.0.1" },
-      ...{ underlay: "192.0.2.1", pods: ["10.244.1.0/24"], isOwn: true },
-    },
-  ],
-  mappings: [],
 };
 
 /** What somebody else has on the host. */
@@ -288,14 +273,16 @@ describe("routes and firewall rules that users bring, on a host", function () {
 
   it("close a gateway's short way before they are carried out, and it opens when they have gone", async () => {
     const gateway = await Namespace.create("gateway");
-    await gateway.sh(`for l in liqo.n1 ${SHORT_WAY.tunnel.device}; do ip link add $l type veth peer name p.$l; done`);
+    await gateway.sh(
+      `for l in liqo.n1 ${GATEWAY_STATE.tunnel.device}; do ip link add $l type veth peer name p.$l; done`,
+    );
     const { run } = gateway;
     const logger = quiet();
     const more = { hostName: "gw", owner: "t-gw", defaultPriority: 99, makeWay: () => fastPath.remove() };
     const ofGateway = new HostRules({ client, run, logger, host: { node: "n1", remoteClusterID: "peer" }, ...more });
     const fastPath: FastPathTable = new FastPathTable(run, () => ofGateway.isUnused, logger);
     const isOpen = async (): Promise<boolean> => {
-      await fastPath.apply(SHORT_WAY);
+      await fastPath.apply(GATEWAY_STATE);
       return (await gateway.sh("nft list tables")).includes("table netdev liqo");
     };
     expect(await isOpen()).to.equal(false); // Nothing is known yet.

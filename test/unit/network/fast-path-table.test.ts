@@ -1,22 +1,8 @@
 import { expect } from "chai";
 import { FastPathTable } from "../../../agent/gateway/fast-path-table.js";
-import type { GatewayState } from "../../../agent/gateway/state.js";
 import { CommandError, type Run } from "../../../agent/net/index.js";
 import type { Logger } from "../../../agent/runtime/index.js";
-
-const STATE: GatewayState = {
-  tunnel: { device: "liqo-tunnel", address: "169.254.18.1", peerAddress: "169.254.18.2", mtu: 1340 },
-  local: { pods: ["10.244.0.0/16"], external: [] },
-  remote: { pods: [{ real: "10.245.0.0/16", mapped: "10.245.0.0/16" }], external: [] },
-  linkAddress: "10.80.0.9",
-  nodes: [
-    {
-      ...{ name: "n1", device: "liqo.n1", id: 1, linkAddress: "10.80.0.1" },
-      ...{ underlay: "192.0.2.1", pods: ["10.244.1.0/24"], isOwn: true },
-    },
-  ],
-  mappings: [],
-};
+import { GATEWAY_STATE } from "../../support/gateway-state.js";
 
 /** nftables with one table, as far as it is asked here. `fails` says of a run why it fails. */
 function nftables(fails: (args: readonly string[], input: string) => string | undefined) {
@@ -40,11 +26,11 @@ describe("a gateway's short way", () => {
   it("is there where it is free, and goes with what there is to hand on", async () => {
     const { seen, run, logger } = nftables(() => undefined);
     const fastPath = new FastPathTable(run, () => true, logger);
-    await fastPath.apply(STATE);
+    await fastPath.apply(GATEWAY_STATE);
     expect(seen.table).to.contain('fwd ip to 169.254.18.2 device "liqo-tunnel"');
-    await fastPath.apply({ ...STATE, remote: { pods: [], external: [] } });
+    await fastPath.apply({ ...GATEWAY_STATE, remote: { pods: [], external: [] } });
     expect(seen.table).to.equal(undefined);
-    await fastPath.apply(STATE);
+    await fastPath.apply(GATEWAY_STATE);
     await fastPath.remove();
     expect(seen).to.deep.equal({ table: undefined, told: [] });
   });
@@ -54,8 +40,8 @@ describe("a gateway's short way", () => {
       args.includes("--check") ? "Error: Could not process rule: Operation not supported" : undefined,
     );
     const fastPath = new FastPathTable(run, () => true, logger);
-    await fastPath.apply(STATE);
-    await fastPath.apply(STATE);
+    await fastPath.apply(GATEWAY_STATE);
+    await fastPath.apply(GATEWAY_STATE);
     expect(seen.table).to.equal(undefined);
     expect(seen.told).to.have.length(1);
     expect(seen.told[0]).to.contain("Operation not supported");
@@ -67,12 +53,12 @@ describe("a gateway's short way", () => {
       isRefused && args.includes("-f") && input.includes("chain") ? "Error: no such device" : undefined,
     );
     const fastPath = new FastPathTable(run, () => true, logger);
-    await fastPath.apply(STATE);
+    await fastPath.apply(GATEWAY_STATE);
     isRefused = true;
-    await fastPath.apply({ ...STATE, mappings: [{ lent: "10.70.0.1", target: "10.244.1.9" }] });
+    await fastPath.apply({ ...GATEWAY_STATE, mappings: [{ lent: "10.70.0.1", target: "10.244.1.9" }] });
     expect(seen.table).to.equal(undefined);
     isRefused = false;
-    await fastPath.apply(STATE);
+    await fastPath.apply(GATEWAY_STATE);
     expect(seen.table).to.contain("fwd");
     expect(seen.told).to.have.length(1);
   });
