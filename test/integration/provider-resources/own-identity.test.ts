@@ -9,7 +9,7 @@ import {
   TenantResource,
   type Tenant,
 } from "../../../agent/api/index.js";
-import { RoleBindingResource, SecretResource } from "../../../agent/runtime/index.js";
+import { NamespaceResource, RoleBindingResource, SecretResource } from "../../../agent/runtime/index.js";
 import { SECRET, SIGNATURE_KEY } from "../../../provider/server/signatures.js";
 import { compareListings, listEverything } from "../../support/listing.js";
 import { START_LIMIT_MS, type ApiServer } from "../support/api-server.js";
@@ -175,8 +175,13 @@ describe("an identity that the program brings along", function () {
     const other = (await plugin.import("Authentication", ID))!;
     expect(other.inputs).to.not.have.property("userName");
     const inputs = { ...PAIR, ...POLICY, kubeconfig: KUBECONFIG, tenantCondition: "Active" };
-    await plugin.delete(await plugin.update(await isAtRest(other, inputs), { ...inputs, objectLabels: { a: "b" } }));
+    const updated = await plugin.update(await isAtRest(other, inputs), { ...inputs, objectLabels: { a: "b" } });
+    // Else the binding would go with the namespace.
+    const namespace = { name: BINDING.namespace };
+    await servers.provider.client.mergePatch(NamespaceResource, namespace, byHand);
+    await plugin.delete(updated);
     expect(await servers.provider.client.delete(RoleBindingResource, BINDING), "its maker's").to.equal(true);
+    await servers.provider.client.delete(NamespaceResource, namespace);
     await nothingLeft();
   });
 
