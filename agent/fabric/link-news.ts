@@ -12,8 +12,9 @@ export class LinkNews {
   /** Whether a line of `ip monitor` is news. That a neighbour is reachable, and then is not known to be, happens all the time. */
   hear(line: string): boolean {
     if (DIRECT.test(line)) return true;
-    const [, address = "", hardwareAddress = ""] = NEIGHBOUR.exec(line) ?? [];
-    if (!this.gateways().includes(address) || this.known.get(address) === hardwareAddress) return false;
+    const [, address, hardwareAddress = ""] = NEIGHBOUR.exec(line) ?? [];
+    if (address === undefined || this.known.get(address) === hardwareAddress) return false;
+    if (!this.gateways().includes(address)) return false;
     this.known.set(address, hardwareAddress);
     return true;
   }

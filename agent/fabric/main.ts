@@ -109,7 +109,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   for (const informer of all) informer.onEvent(() => loop.notice()).start();
   await Promise.all(all.map((informer) => informer.waitForSync()));
   loop.start();
-  const news = new LinkNews(() => (wanted([])?.links ?? []).map(({ gateway }) => gateway));
+  const news = new LinkNews(() => fabrics.list().map(({ spec }) => spec.gatewayIP));
   const onChange = (line: string): void => {
     if (news.hear(line)) loop.trigger();
   };

@@ -1,9 +1,9 @@
 import { canonicalCidr } from "../api/cidr.js";
 import {
   LINK_PREFIX,
-  SECOND_CHOICE,
   directLinkName,
   disjointRanges,
+  routesByEither,
   setText,
   tableText,
   type DirectLink,
@@ -68,17 +68,10 @@ export function fabricRouting(
   passable: readonly string[] = [],
 ): RoutingPlan {
   const routes = links.flatMap((link) => {
-    const direct = directLinkName(link.id);
-    const ways = passable.includes(direct)
-      ? [{ device: direct }, { device: link.device, metric: SECOND_CHOICE }]
-      : [{ device: link.device }];
+    const direct = passable.find((name) => name === directLinkName(link.id));
+    const route = { via: link.gatewayLinkAddress, source: linkAddress };
     return link.remoteRanges.flatMap((range) =>
-      ways.map((way) => ({
-        destination: canonicalCidr(range),
-        via: link.gatewayLinkAddress,
-        source: linkAddress,
-        ...way,
-      })),
+      routesByEither({ ...route, destination: canonicalCidr(range) }, link.device, direct),
     );
   });
   const direct = atPorts.map(({ address, device }) => ({ destination: address, device, source: localAddress }));

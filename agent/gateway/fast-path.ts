@@ -76,6 +76,6 @@ function toNode({ device, direct = device, linkAddress, pods }: NodeState, { rea
 /** Puts another range in an address's front; its host bits stay. */
 function translate(field: "saddr" | "daddr", range: string): string {
   const { base, prefix } = parseCidr(range);
-  const hostBits = formatIPv4(prefix === 0 ? 2 ** 32 - 1 : 2 ** (32 - prefix) - 1);
+  const hostBits = formatIPv4(2 ** (32 - prefix) - 1);
   return `ip ${field} set ip ${field} & ${hostBits} | ${formatIPv4(base)} `;
 }

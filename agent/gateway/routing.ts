@@ -1,7 +1,7 @@
 import { canonicalCidr } from "../api/cidr.js";
 import {
-  SECOND_CHOICE,
   directLinkName,
+  routesByEither,
   type LinkEnd,
   type Route,
   type RoutingPlan,
@@ -77,13 +77,8 @@ function via(node: NodeState, range: string): Route[] {
   return ways(node, { destination, via: node.linkAddress });
 }
 
-/** By the direct link where there is one: the other is left when that one goes, with its routes. */
 function ways({ device, direct }: NodeState, route: Route): Route[] {
-  if (direct === undefined) return [{ ...route, device }];
-  return [
-    { ...route, device: direct },
-    { ...route, device, metric: SECOND_CHOICE },
-  ];
+  return routesByEither(route, device, direct);
 }
 
 function routesToPeer({ tunnel, remote }: GatewayState): Route[] {

@@ -2,7 +2,7 @@ import { CommandError, type Run } from "./command.js";
 import { ROUTE_PROTOCOL, ipBatch, ipQuery } from "./ip.js";
 
 /** The metric of a route that is taken where the first choice is gone. */
-export const SECOND_CHOICE = 1;
+const SECOND_CHOICE = 1;
 
 export interface Route {
   /** A range such as "10.0.0.0/16"; a single address has no "/32"; "default" for all. */
@@ -19,6 +19,15 @@ export interface Route {
   scope?: string;
   /** Of several routes to one destination the kernel takes the one with the lowest. Default: 0. */
   metric?: number;
+}
+
+/** The same route by the direct link where there is one, and by the other, which is left when that one goes, with its routes. */
+export function routesByEither(route: Route, device: string, direct: string | undefined): Route[] {
+  if (direct === undefined) return [{ ...route, device }];
+  return [
+    { ...route, device: direct },
+    { ...route, device, metric: SECOND_CHOICE },
+  ];
 }
 
 export interface Rule {
