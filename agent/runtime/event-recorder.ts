@@ -9,9 +9,13 @@ import { apiVersionOf, type KubeObject, type ResourceType } from "./resource-typ
 
 /** For how long the same event only raises its count. */
 const SAME_MS = 300_000;
-/** So many Normal events are written at once; those of a crowd follow at this pace, while the API server does what they tell of. */
+/** So many Normal events may be written at once, and as many more as the pace allows; the others of a crowd wait. */
 const BURST = 10;
 const PACE_MS = 100;
+/** A crowd's events are written, at that pace, when nothing more has been told of for so long: what they tell of comes first at the API server. */
+const REST_MS = 2_000;
+/** None waits longer than this for rest. */
+const PATIENCE_MS = 10_000;
 
 /** What is told, of which object. */
 interface Told {
@@ -27,9 +31,12 @@ interface Told {
 export class EventRecorder {
   private readonly recent = new Map<string, { name: string; namespace: string; count: number; at: number }>();
   /** Normal events whose turn is yet to come, in the order of their turns. */
-  private readonly waiting: { told: Told; due: number }[] = [];
+  private readonly waiting: Told[] = [];
   /** When the last Normal event was due, had they all come at an even pace. */
   private lastDue = 0;
+  /** When the last Normal event came, and when the last of those that waited had its turn. */
+  private lastCame = 0;
+  private lastTurn = 0;
   private nextTurn?: NodeJS.Timeout;
   private nextForgetting?: NodeJS.Timeout;
 
@@ -42,9 +49,12 @@ export class EventRecorder {
   normal<T extends KubeObject>(type: ResourceType<T>, object: T, reason: string, message: string): void {
     const at = Date.now();
     const told: Told = { object: referenceTo(type, object), type: "Normal", reason, message, at };
+    this.lastCame = at;
     this.lastDue = Math.max(this.lastDue + PACE_MS, at - (BURST - 1) * PACE_MS);
-    if (this.lastDue <= at) return void this.record(told);
-    this.waiting.push({ told, due: this.lastDue });
+    // Those that wait come first.
+    if (this.lastDue <= at && this.waiting.length === 0) return void this.record(told);
+    this.lastDue = Math.min(this.lastDue, at);
+    this.waiting.push(told);
     this.waitForTurn();
   }
 
@@ -55,20 +65,25 @@ export class EventRecorder {
 
   /** One timer for all that wait; nobody waits for them at the process's end. */
   private waitForTurn(): void {
-    const [first] = this.waiting;
-    if (!first || this.nextTurn) return;
-    this.nextTurn = setTimeout(
-      () => {
-        this.nextTurn = undefined;
-        const now = Date.now();
-        for (let next = this.waiting[0]; next && next.due <= now; next = this.waiting[0]) {
-          this.waiting.shift();
-          void this.record(next.told);
-        }
-        this.waitForTurn();
-      },
-      Math.max(1, first.due - Date.now()),
-    ).unref();
+    if (this.waiting.length === 0) return;
+    this.nextTurn ??= setTimeout(() => this.takeTurn(), Math.max(1, this.turn() - Date.now())).unref();
+  }
+
+  private takeTurn(): void {
+    this.nextTurn = undefined;
+    // More may have come meanwhile.
+    if (this.turn() <= Date.now()) {
+      this.lastTurn = Date.now();
+      const told = this.waiting.shift();
+      if (told) void this.record(told);
+    }
+    this.waitForTurn();
+  }
+
+  /** When the first of those that wait may be written; milliseconds since the epoch. */
+  private turn(): number {
+    const longest = (this.waiting[0]?.at ?? 0) + PATIENCE_MS;
+    return Math.max(this.lastTurn + PACE_MS, Math.min(this.lastCame + REST_MS, longest));
   }
 
   private async record(told: Told): Promise<void> {
