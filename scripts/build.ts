@@ -63,6 +63,23 @@ async function writeChanged(file: string, contents: Uint8Array, mode: number): P
 const writePackage = (folder: string): Promise<void> =>
   writeChanged(path.join(folder, "package.json"), Buffer.from('{ "type": "commonjs" }\n'), 0o644);
 
+/** Another version of the package than the one that package.json names, and where it goes: for tests of upgrades. */
+export interface ProviderBuild {
+  version?: string;
+  folder?: string;
+}
+
+const asVersion = (version: string): Plugin => ({
+  name: "as-version",
+  setup(build) {
+    build.onLoad({ filter: /package\.json$/ }, async ({ path: file }) => {
+      if (file !== path.join(root, "package.json")) return undefined;
+      const manifest = JSON.parse(await readFile(file, "utf8")) as object;
+      return { contents: JSON.stringify({ ...manifest, version }), loader: "json" };
+    });
+  },
+});
+
 /** Bundles the agent, into one file for what starts it and one for each role. Returns their paths. */
 export async function buildAgentBundle(): Promise<string[]> {
   const outdir = path.join(root, "dist", "agent");
@@ -79,12 +96,15 @@ export async function buildAgentBundle(): Promise<string[]> {
 }
 
 /** Bundles the provider and puts the executable that the engine starts beside it; returns the folder that Pulumi.yaml names. */
-export async function buildProvider(): Promise<string> {
-  const folder = path.join(root, "dist", "provider");
+export async function buildProvider({
+  version,
+  folder = path.join(root, "dist", "provider"),
+}: ProviderBuild = {}): Promise<string> {
   await bundle({
     entryPoints: ["provider/main.ts"],
     outfile: path.join(folder, "provider.cjs"),
     external: ["typescript", "ts-node"],
+    ...(version === undefined ? {} : { plugins: [...(COMMON.plugins ?? []), asVersion(version)] }),
   });
   await buildLauncher(folder);
   return folder;

@@ -45,6 +45,9 @@ async function runTopology(terminal: Terminal, flags: TopologyFlags): Promise<vo
     const topology = await getTopology.call(context, { clusters });
     const silent = topology.clusters.filter(({ error }) => error !== undefined);
     for (const { clusterID, error } of silent) terminal.error(`warning: ${clusterID}: ${error ?? ""}\n`);
+    for (const { clusterID, notVisible } of topology.clusters) {
+      if (notVisible) terminal.error(`note: ${clusterID}: ${notVisible.join(" ")}\n`);
+    }
     if (silent.length === clusters.length) throw new Error("none of the clusters could be asked");
     await deliver(terminal, flags, topology);
   } finally {

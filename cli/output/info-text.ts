@@ -10,22 +10,31 @@ type Fact = [name: string, value: string];
 /** What is wrong is told in sentences, which would make the frames as wide as they are long. */
 const SENTENCE_WIDTH = 90;
 
+const NOT_VISIBLE = "not visible";
+
 /** What a person wants to know of an installation, in the sections that Liqo's tool has (command line and status specification). */
 export function clusterText(info: ClusterInfo, style: Style): string {
-  const { local, network } = info;
+  const { local, network, notVisible } = info;
   const own: Fact[] = [
     ["Cluster ID", style.bold(local.clusterID)],
     ["Version", local.version || "unknown"],
     ["API server", local.APIServerAddr],
-    ["Labels", pairs(local.labels) || "none"],
+    ["Labels", pairs(local.labels) || (notVisible ? NOT_VISIBLE : "none")],
     ...(network ? rangeFacts(network) : [["Network", "disabled"] satisfies Fact]),
   ];
   const sections = [
     { title: "Local installation info", lines: factLines(own, style) },
     { title: "Installation health", lines: healthLines(info.health, style) },
     { title: "Active peerings", lines: peeringLines(info.peerings.peers, style) },
+    ...hiddenSections(notVisible),
   ];
   return `${boxes(sections, style)}\n`;
+}
+
+/** What the credentials may not see, where there is any such. */
+function hiddenSections(notVisible: readonly string[] = []): Section[] {
+  const lines = notVisible.flatMap((sentence) => wrap(sentence, SENTENCE_WIDTH));
+  return lines.length > 0 ? [{ title: "Not visible with these credentials", lines }] : [];
 }
 
 function rangeFacts(network: NonNullable<ClusterInfo["network"]>): Fact[] {
@@ -38,6 +47,7 @@ function rangeFacts(network: NonNullable<ClusterInfo["network"]>): Fact[] {
 }
 
 function healthLines({ healthy, unhealthyPods = {} }: ClusterInfo["health"], style: Style): string[] {
+  if (healthy === undefined) return [NOT_VISIBLE];
   if (healthy) return [`${style.good("✔")} all pods of the agent are ready`];
   if (Object.keys(unhealthyPods).length === 0) return [`${style.bad("✘")} no pod of the agent is ready`];
   const rows = Object.entries(unhealthyPods).map(([name, pod]) => [
@@ -72,7 +82,7 @@ export function peersText(peers: Record<string, PeerInfo>, style: Style): string
   return `${all.map((peer) => boxes(peerSections(peer, style), style)).join("\n\n")}\n`;
 }
 
-function peerSections({ info, network, authentication, offloading }: PeerInfo, style: Style): Section[] {
+function peerSections({ info, network, authentication, offloading, notVisible }: PeerInfo, style: Style): Section[] {
   const peer: Fact[] = [
     ["Cluster ID", style.bold(info.clusterID)],
     ["Role", roleText(info.role)],
@@ -102,6 +112,7 @@ function peerSections({ info, network, authentication, offloading }: PeerInfo, s
         ),
       ],
     },
+    ...hiddenSections(notVisible),
   ];
 }
 
@@ -186,6 +197,7 @@ function mark(status: Health, style: Style): string {
     case "Unhealthy":
       return style.bad(status);
     case "Disabled":
+    case "Unknown":
       return style.dim(status);
   }
 }

@@ -57,18 +57,19 @@ export function nodeHeight({ amounts }: CardNode): number {
 
 export const Lines = { title: TITLE_LINE, small: SMALL_LINE, amount: AMOUNT_LINE, nodeTop: NODE_TOP } as const;
 
-function statusOf({ asked, error, healthy }: TopologyCluster): LineStatus {
+function statusOf({ asked, error, healthy, notVisible }: TopologyCluster): LineStatus {
   if (error !== undefined || healthy === false) return "bad";
-  return asked ? "good" : "off";
+  return asked && !notVisible ? "good" : "off";
 }
 
-function linesOf({ asked, error, healthy, version, labels, podCIDRs }: TopologyCluster): Card["lines"] {
+function linesOf({ asked, error, healthy, version, labels, podCIDRs, notVisible }: TopologyCluster): Card["lines"] {
   if (error !== undefined) return wrapped(error, SMALL_SIZE, INNER, 3).map((text) => ({ text, isWarning: true }));
   if (!asked) return [{ text: "known from its peers, not asked", isWarning: false }];
   const facts = [version, labels?.["topology.kubernetes.io/region"], podCIDRs && `pods ${podCIDRs.join(", ")}`];
   const [text = ""] = wrapped(facts.filter(Boolean).join(" · "), SMALL_SIZE, INNER, 1);
   return [
     { text, isWarning: false },
+    ...(notVisible ? [{ text: "only in part visible with these credentials", isWarning: false }] : []),
     ...(healthy === false ? [{ text: "some pods of its agent are not ready", isWarning: true }] : []),
   ];
 }
@@ -78,6 +79,6 @@ function nodeOf(node: TopologyNode, provider: string): CardNode {
   const rows = Array.from({ length: Math.ceil(all.length / COLUMNS) }, (_, row) =>
     all.slice(row * COLUMNS, (row + 1) * COLUMNS),
   );
-  const status = ({ Healthy: "good", Unhealthy: "bad", Disabled: "off" } as const)[node.status];
+  const status = ({ Healthy: "good", Unhealthy: "bad", Disabled: "off", Unknown: "off" } as const)[node.status];
   return { name: node.name, provider, status, amounts: rows };
 }

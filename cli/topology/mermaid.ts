@@ -31,9 +31,9 @@ function nodeText({ clusterID, version, error, asked, podCIDRs = [] }: TopologyC
   return `<b>${quoted(clusterID)}</b><br/>${quoted(facts)}`;
 }
 
-function classOf({ error, asked, healthy }: TopologyCluster): string {
+function classOf({ error, asked, healthy, notVisible }: TopologyCluster): string {
   if (error !== undefined || healthy === false) return "unhealthy";
-  return asked ? "healthy" : "unknown";
+  return asked && !notVisible ? "healthy" : "unknown";
 }
 
 /** One arrow for each direction, or a plain line where nobody uses anything. */

@@ -117,9 +117,9 @@ function cardMark({ card, x, y }: Placed): string {
   ].join("\n");
 }
 
-function hintOf({ cluster: { clusterID, error, APIServerAddr, labels = {} } }: Card): string {
+function hintOf({ cluster: { clusterID, error, APIServerAddr, labels = {}, notVisible = [] } }: Card): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return [clusterID, error, APIServerAddr, ...pairs].filter(Boolean).join("\n");
+  return [clusterID, error, APIServerAddr, ...pairs, ...notVisible].filter(Boolean).join("\n");
 }
 
 function nodeMark(node: CardNode, top: number): string {

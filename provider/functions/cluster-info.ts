@@ -1,19 +1,34 @@
 import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1";
 import type { Pod } from "kubernetes-types/core/v1";
-import { ForeignClusterResource } from "../../agent/api/index.js";
+import { ForeignClusterResource, type ForeignCluster } from "../../agent/api/index.js";
 import { LabelValues, Labels } from "../../agent/api/labels.js";
-import { DaemonSetResource, DeploymentResource, PodResource } from "../../agent/runtime/core-resources.js";
+import { DataKeys, Names } from "../../agent/api/names.js";
+import {
+  ConfigMapResource,
+  DaemonSetResource,
+  DeploymentResource,
+  PodResource,
+} from "../../agent/runtime/core-resources.js";
 import type { KubeClient, ListOptions } from "../../agent/runtime/kube-client.js";
+import type { PeeringUser } from "../preconditions/told-namespace.js";
 import { ifVisible } from "../waits/index.js";
 import { findInstallation, type Installation } from "../resources/agent/existing.js";
-import { allocatedRanges } from "../resources/agent/install.js";
+import { allocatedRanges, type AllocatedRanges } from "../resources/agent/install.js";
 import { inputsOfDeployment } from "../resources/agent/read.js";
 import { shownAddress } from "../resources/agent/resolve.js";
 import type { ClusterInfo } from "./info-schema.js";
 import { moduleHealth } from "./module-health.js";
+import { asFarAsVisible, HIDDEN_IN_CLUSTER, readOwnPeer } from "./peering-user-view.js";
 
-/** What Liqo's `info` tells (command line and status specification). @throws Error when the cluster has no agent */
+/** What Liqo's `info` tells (command line and status specification); of it, to a peering user, what that may see. @throws Error when the cluster has no agent */
 export async function readClusterInfo(client: KubeClient, signal: AbortSignal): Promise<ClusterInfo> {
+  return asFarAsVisible(client, signal, {
+    everything: () => readWholeInfo(client, signal),
+    toPeeringUser: (user) => readInfoAsPeeringUser(client, user, signal),
+  });
+}
+
+async function readWholeInfo(client: KubeClient, signal: AbortSignal): Promise<ClusterInfo> {
   const present = await requireInstallation(client, signal);
   const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
   const ofAgent = {
@@ -28,13 +43,6 @@ export async function readClusterInfo(client: KubeClient, signal: AbortSignal): 
     client.list(ForeignClusterResource, { signal }),
     shownAddress(client, { podCIDRs: [], serviceCIDR: "", apiServerAddress: live.apiServerAddress ?? "" }, signal),
   ]);
-  const peers = foreign.items.map(({ spec, status }) => ({
-    clusterID: spec.clusterID ?? "",
-    role: status?.role ?? "Unknown",
-    networkingStatus: moduleHealth(status?.modules?.networking),
-    authenticationStatus: moduleHealth(status?.modules?.authentication),
-    offloadingStatus: moduleHealth(status?.modules?.offloading),
-  }));
   return {
     health: healthOf(pods.items, workloads),
     local: {
@@ -43,17 +51,49 @@ export async function readClusterInfo(client: KubeClient, signal: AbortSignal): 
       labels: live.clusterLabels ?? labelsOfArguments(present.deployment),
       APIServerAddr: address,
     },
-    ...(ranges.podCIDRs.length > 0
-      ? {
-          network: {
-            podCIDRs: ranges.podCIDRs,
-            serviceCIDR: ranges.serviceCIDR ?? "",
-            externalCIDR: ranges.externalCIDR ?? "",
-            internalCIDR: ranges.internalCIDR ?? "",
-          },
-        }
-      : {}),
-    peerings: { peers },
+    ...rangesOf(ranges),
+    peerings: { peers: foreign.items.map(summaryOf) },
+  };
+}
+
+function summaryOf({ spec, status }: ForeignCluster): ClusterInfo["peerings"]["peers"][number] {
+  return {
+    clusterID: spec.clusterID ?? "",
+    role: status?.role ?? "Unknown",
+    networkingStatus: moduleHealth(status?.modules?.networking),
+    authenticationStatus: moduleHealth(status?.modules?.authentication),
+    offloadingStatus: moduleHealth(status?.modules?.offloading),
+  };
+}
+
+function rangesOf(ranges: AllocatedRanges): Pick<ClusterInfo, "network"> {
+  if (ranges.podCIDRs.length === 0) return {};
+  const { podCIDRs, serviceCIDR = "", externalCIDR = "", internalCIDR = "" } = ranges;
+  return { network: { podCIDRs, serviceCIDR, externalCIDR, internalCIDR } };
+}
+
+/** The cluster's ID and ranges, and the own consumer as the only peer. */
+async function readInfoAsPeeringUser(client: KubeClient, user: PeeringUser, signal: AbortSignal): Promise<ClusterInfo> {
+  const namespace = user.agentNamespace ?? Names.namespace;
+  const labelSelector = { [Labels.appName]: "clusterid-configmap" };
+  const [configMaps, ranges, own] = await Promise.all([
+    client.list(ConfigMapResource, { labelSelector, namespace, signal }),
+    allocatedRanges(client, namespace, signal),
+    readOwnPeer(client, user, signal),
+  ]);
+  const [configMap] = configMaps.items;
+  if (!configMap) throw new Error(`cluster ${client.cluster} has no agent: its owner installs one with liqo.Agent`);
+  return {
+    health: {},
+    local: {
+      clusterID: configMap.data?.[DataKeys.clusterID] ?? "",
+      version: configMap.metadata?.labels?.[Labels.appVersion] ?? "",
+      labels: {},
+      APIServerAddr: client.transport.server,
+    },
+    ...rangesOf(ranges),
+    peerings: { peers: own ? [{ ...summaryOf(own.foreign), offloadingStatus: "Unknown" }] : [] },
+    notVisible: HIDDEN_IN_CLUSTER,
   };
 }
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { clusterField, defineFunction } from "../framework/index.js";
-import { requireInstallation } from "./cluster-info.js";
 import { valueAtDottedPath } from "./dotted-path.js";
 import { peerInfo } from "./info-schema.js";
 import { readPeerInfo } from "./peer-info.js";
@@ -23,7 +22,6 @@ export const getPeeringInfo = defineFunction({
   }),
   async call(context, { cluster, clusterIDs, get }) {
     const client = await context.client(cluster);
-    await requireInstallation(client, context.signal);
     const peers = await readPeerInfo(client, clusterIDs ?? [], context.signal);
     if (get === undefined) return { peers };
     const all = Object.values(peers);

@@ -1,6 +1,14 @@
 import { z } from "zod";
 
-export const health = z.enum(["Healthy", "Unhealthy", "Disabled"]).meta({ typeName: "ModuleStatus" });
+export const health = z.enum(["Healthy", "Unhealthy", "Disabled", "Unknown"]).meta({
+  typeName: "ModuleStatus",
+  enumDescriptions: {
+    Healthy: "In use, and nothing is wrong.",
+    Unhealthy: "In use, and something is wrong.",
+    Disabled: "Not in use.",
+    Unknown: "The credentials may not see it.",
+  },
+});
 const role = z.enum(["Consumer", "Provider", "ConsumerAndProvider", "Unknown"]).meta({
   typeName: "PeerRole",
   enumDescriptions: {
@@ -11,6 +19,9 @@ const role = z.enum(["Consumer", "Provider", "ConsumerAndProvider", "Unknown"]).
   },
 });
 export const alerts = z.array(z.string()).optional().meta({ description: "What is wrong." });
+export const notVisible = z.array(z.string()).optional().meta({
+  description: "What the credentials may not see, in words; absent where they see everything.",
+});
 export const amounts = z.record(z.string(), z.string()).meta({ description: "Amounts by resource." });
 
 const podState = z
@@ -27,7 +38,9 @@ const podState = z
 export const clusterInfo = z.object({
   health: z
     .object({
-      healthy: z.boolean().meta({ description: "Whether all pods of the agent are ready." }),
+      healthy: z.boolean().optional().meta({
+        description: "Whether all pods of the agent are ready; absent where the credentials may not see them.",
+      }),
       unhealthyPods: z
         .record(z.string(), podState)
         .optional()
@@ -68,6 +81,7 @@ export const clusterInfo = z.object({
         .meta({ description: "All peers." }),
     })
     .meta({ typeName: "Peerings", description: "The cluster's peerings." }),
+  notVisible,
 });
 
 export type ClusterInfo = z.output<typeof clusterInfo>;
@@ -160,6 +174,7 @@ export const peerInfo = z
           .meta({ description: "Virtual nodes of the peer." }),
       })
       .meta({ typeName: "PeerOffloading", description: "Virtual nodes." }),
+    notVisible,
   })
   .meta({ typeName: "PeerInfo", description: "One peer in full." });
 

@@ -2,7 +2,7 @@ import type { ForeignClusterModule } from "../../agent/api/index.js";
 import { isGoodState } from "../../agent/api/module-state.js";
 
 /** As Liqo's `info` calls a module's state. */
-export type Health = "Healthy" | "Unhealthy" | "Disabled";
+export type Health = "Healthy" | "Unhealthy" | "Disabled" | "Unknown";
 
 export function moduleHealth(module: ForeignClusterModule | undefined): Health {
   if (!module?.enabled) return "Disabled";

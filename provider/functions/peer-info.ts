@@ -19,10 +19,13 @@ import { NodeResource } from "../../agent/runtime/core-resources.js";
 import type { KubeClient } from "../../agent/runtime/kube-client.js";
 import type { Node } from "kubernetes-types/core/v1";
 import type { PeerInfo } from "./info-schema.js";
+import type { PeeringUser } from "../preconditions/told-namespace.js";
+import { requireInstallation } from "./cluster-info.js";
 import { moduleAlerts, moduleHealth } from "./module-health.js";
+import { asFarAsVisible, HIDDEN_OF_PEER, readOwnPeer } from "./peering-user-view.js";
 
 /** Everything in a cluster from which peers are told. */
-interface Sources {
+export interface PeerSources {
   configurations: Configuration[];
   servers: GatewayServer[];
   clients: GatewayClient[];
@@ -32,11 +35,48 @@ interface Sources {
 }
 
 /**
- * What Liqo's `info peer` tells, by cluster ID.
+ * What Liqo's `info peer` tells, by cluster ID; of it, to a peering user, what that may see.
  *
- * @throws Error naming the peers that there are when one asked for is none
+ * @throws Error naming the peers that there are when one asked for is none, or there is no agent
  */
 export async function readPeerInfo(
+  client: KubeClient,
+  clusterIDs: string[],
+  signal: AbortSignal,
+): Promise<Record<string, PeerInfo>> {
+  return asFarAsVisible(client, signal, {
+    everything: async () => {
+      await requireInstallation(client, signal);
+      return readAllPeers(client, clusterIDs, signal);
+    },
+    toPeeringUser: (user) => readPeersAsPeeringUser(client, user, clusterIDs, signal),
+  });
+}
+
+/** Its own consumer, once that has begun to peer. */
+async function readPeersAsPeeringUser(
+  client: KubeClient,
+  user: PeeringUser,
+  clusterIDs: string[],
+  signal: AbortSignal,
+): Promise<Record<string, PeerInfo>> {
+  const { consumer } = user;
+  const others = clusterIDs.filter((id) => id !== consumer);
+  if (others.length > 0) {
+    const only = `these are the credentials of ${consumer}'s peering user, which may see no other peer`;
+    throw new Error(`cluster ${client.cluster} does not show ${others.join(", ")}: ${only}`);
+  }
+  const own = await readOwnPeer(client, user, signal);
+  if (!own && clusterIDs.length > 0) {
+    throw new Error(`cluster ${client.cluster} has no peer ${consumer} yet: nothing is in ${user.tenantNamespace}`);
+  }
+  if (!own) return {};
+  const { offloading, ...visible } = describePeer(own.foreign, own.sources);
+  const unknown = { ...offloading, status: "Unknown" as const };
+  return { [consumer]: { ...visible, offloading: unknown, notVisible: HIDDEN_OF_PEER } };
+}
+
+async function readAllPeers(
   client: KubeClient,
   clusterIDs: string[],
   signal: AbortSignal,
@@ -56,7 +96,7 @@ export async function readPeerInfo(
   return Object.fromEntries(wanted.map((peer) => [peer.spec.clusterID ?? "", describePeer(peer, sources)] as const));
 }
 
-async function readSources(client: KubeClient, signal: AbortSignal): Promise<Sources> {
+async function readSources(client: KubeClient, signal: AbortSignal): Promise<PeerSources> {
   const labelSelector = Labels.remoteClusterID;
   const [configurations, servers, clients, slices, virtualNodes, nodes] = await Promise.all([
     client.list(ConfigurationResource, { labelSelector, signal }),
@@ -76,7 +116,7 @@ async function readSources(client: KubeClient, signal: AbortSignal): Promise<Sou
   };
 }
 
-export function describePeer(peer: ForeignCluster, sources: Sources): PeerInfo {
+export function describePeer(peer: ForeignCluster, sources: PeerSources): PeerInfo {
   const id = peer.spec.clusterID ?? "";
   const { networking, authentication, offloading } = peer.status?.modules ?? {};
   const ofPeer = <T extends { metadata: { labels?: Record<string, string> } }>(objects: T[]): T[] =>

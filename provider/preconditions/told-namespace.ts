@@ -25,13 +25,26 @@ export function tellsAgentNamespace(namespace: Namespace | undefined, agentNames
   return !wanted || namespace?.metadata?.annotations?.[AGENT_NAMESPACE] === wanted[AGENT_NAMESPACE];
 }
 
+/** Whose a peering user is, and where it may look. */
+export interface PeeringUser {
+  consumer: string;
+  tenantNamespace: string;
+  /** Where the agent is, if the tenant namespace says so. */
+  agentNamespace?: string;
+}
+
 /** Where the agent is, as the tenant namespace of a peering user says; undefined for everybody else. */
 export async function toldAgentNamespace(client: KubeClient, signal?: AbortSignal): Promise<string | undefined> {
+  return (await findPeeringUser(client, signal))?.agentNamespace;
+}
+
+/** The peering user that the client's credentials are of; undefined for everybody else. */
+export async function findPeeringUser(client: KubeClient, signal?: AbortSignal): Promise<PeeringUser | undefined> {
   const consumer = consumerOf(await ownName(client, signal));
   if (consumer === undefined) return undefined;
-  const name = tenantNamespaceName(consumer);
-  const namespace = await ifVisible(client.get(NamespaceResource, { name }, signal));
-  return namespace?.metadata?.annotations?.[AGENT_NAMESPACE];
+  const tenantNamespace = tenantNamespaceName(consumer);
+  const namespace = await ifVisible(client.get(NamespaceResource, { name: tenantNamespace }, signal));
+  return { consumer, tenantNamespace, agentNamespace: namespace?.metadata?.annotations?.[AGENT_NAMESPACE] };
 }
 
 /** Whose credentials these are. Everybody may ask that; API servers before 1.28 do not know it. */

@@ -16,6 +16,7 @@ import type { AnyComponent, ComponentSdk } from "../framework/component.js";
 import { FailureList } from "../framework/failures.js";
 import { formatPath } from "../framework/property-path.js";
 import { validateProperties } from "../framework/validate.js";
+import { aliasesOf } from "./construct-aliases.js";
 import { CallError } from "./errors.js";
 import { trackConstruct } from "./pending-constructs.js";
 import { decode } from "./values.js";
@@ -165,7 +166,7 @@ function readOptions(request: proto.ConstructRequest): pulumi.ComponentResourceO
   });
   const dependency = (urn: string) => new resourceModule.DependencyResource(urn);
   return {
-    aliases: request.getAliasesList(),
+    aliases: aliasesOf(request),
     customTimeouts: readTimeouts(request),
     deletedWith: request.getDeletedwith() ? dependency(request.getDeletedwith()) : undefined,
     dependsOn: request.getDependenciesList().map(dependency),

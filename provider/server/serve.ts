@@ -1,5 +1,5 @@
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import grpcService from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import { providerService } from "./construct-aliases.js";
 import { EngineLog } from "./engine.js";
 import type { LoadRegistry } from "./registry.js";
 import { ProviderService } from "./service.js";
@@ -28,7 +28,7 @@ export async function serve(options: {
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
   });
-  server.addService(grpcService.ResourceProviderService, service.implementation());
+  server.addService(providerService, service.implementation());
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),

@@ -258,9 +258,22 @@ namespace Pulumi.Liqo
             _value = value ?? throw new ArgumentNullException(nameof(value));
         }
 
+        /// <summary>
+        /// In use, and nothing is wrong.
+        /// </summary>
         public static ModuleStatus Healthy { get; } = new ModuleStatus("Healthy");
+        /// <summary>
+        /// In use, and something is wrong.
+        /// </summary>
         public static ModuleStatus Unhealthy { get; } = new ModuleStatus("Unhealthy");
+        /// <summary>
+        /// Not in use.
+        /// </summary>
         public static ModuleStatus Disabled { get; } = new ModuleStatus("Disabled");
+        /// <summary>
+        /// The credentials may not see it.
+        /// </summary>
+        public static ModuleStatus Unknown { get; } = new ModuleStatus("Unknown");
 
         public static bool operator ==(ModuleStatus left, ModuleStatus right) => left.Equals(right);
         public static bool operator !=(ModuleStatus left, ModuleStatus right) => !left.Equals(right);

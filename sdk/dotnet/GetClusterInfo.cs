@@ -88,6 +88,10 @@ namespace Pulumi.Liqo
         /// </summary>
         public readonly Outputs.ClusterRanges? Network;
         /// <summary>
+        /// What the credentials may not see, in words; absent where they see everything.
+        /// </summary>
+        public readonly ImmutableArray<string> NotVisible;
+        /// <summary>
         /// The cluster's peerings.
         /// </summary>
         public readonly Outputs.Peerings Peerings;
@@ -104,6 +108,8 @@ namespace Pulumi.Liqo
 
             Outputs.ClusterRanges? network,
 
+            ImmutableArray<string> notVisible,
+
             Outputs.Peerings peerings,
 
             object? value)
@@ -111,6 +117,7 @@ namespace Pulumi.Liqo
             Health = health;
             Local = local;
             Network = network;
+            NotVisible = notVisible;
             Peerings = peerings;
             Value = value;
         }

@@ -44,6 +44,10 @@ export interface GetClusterInfoResult {
      */
     readonly network?: outputs.ClusterRanges;
     /**
+     * What the credentials may not see, in words; absent where they see everything.
+     */
+    readonly notVisible?: string[];
+    /**
      * The cluster's peerings.
      */
     readonly peerings: outputs.Peerings;

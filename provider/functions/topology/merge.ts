@@ -36,6 +36,7 @@ function clustersOf(answers: readonly Answer[], views: Map<string, ClusterView>)
     APIServerAddr: info.local.APIServerAddr,
     labels: info.local.labels,
     ...(info.network ? { podCIDRs: info.network.podCIDRs } : {}),
+    ...(info.notVisible ? { notVisible: info.notVisible } : {}),
   }));
   const silent = answers.flatMap((answer) =>
     "error" in answer && !views.has(answer.name) ? [{ clusterID: answer.name, asked: true, error: answer.error }] : [],

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { clusterArgs } from "../../framework/index.js";
-import { alerts, amounts, health } from "../info-schema.js";
+import { alerts, amounts, health, notVisible } from "../info-schema.js";
 
 const status = health.meta({ description: "Its state.", typeName: "ModuleStatus" });
 
@@ -14,6 +14,7 @@ const topologyCluster = z
     APIServerAddr: z.string().optional().meta({ description: "Where peers reach its API server." }),
     labels: z.record(z.string(), z.string()).optional().meta({ description: "The cluster's labels." }),
     podCIDRs: z.array(z.string()).optional().meta({ description: "Ranges of its pods." }),
+    notVisible,
   })
   .meta({ description: "A cluster.", typeName: "TopologyCluster" });
 

@@ -9,9 +9,11 @@ import {
 import { canonicalQuantity } from "../../../agent/api/quantity.js";
 import { podCost } from "../../../agent/controller/webhooks/pod-cost.js";
 import { PodResource, type KubeClient, type ListOptions } from "../../../agent/runtime/index.js";
+import type { PeeringUser } from "../../preconditions/told-namespace.js";
 import { readClusterInfo } from "../cluster-info.js";
 import type { ClusterInfo, PeerInfo } from "../info-schema.js";
 import { readPeerInfo } from "../peer-info.js";
+import { asFarAsVisible } from "../peering-user-view.js";
 
 /** What one cluster tells of itself and its peers. */
 export interface ClusterView {
@@ -28,6 +30,29 @@ export interface ClusterView {
 /** @throws KubeError when the cluster cannot be asked, Error when it has no agent */
 export async function readView(client: KubeClient, signal: AbortSignal): Promise<ClusterView> {
   const info = await readClusterInfo(client, signal);
+  return asFarAsVisible(client, signal, {
+    everything: () => readWholeView(client, info, signal),
+    toPeeringUser: (user) => readViewAsPeeringUser(client, info, user, signal),
+  });
+}
+
+/** Pods are hidden from it, and with them what is used. */
+async function readViewAsPeeringUser(
+  client: KubeClient,
+  info: ClusterInfo,
+  { tenantNamespace: namespace }: PeeringUser,
+  signal: AbortSignal,
+): Promise<ClusterView> {
+  const [peers, connections] = await Promise.all([
+    readPeerInfo(client, [], signal),
+    client.list(ConnectionResource, { namespace, labelSelector: Labels.remoteClusterID, signal }),
+  ]);
+  const unknown = new Map<string, Record<string, string>>();
+  const roundTrips = roundTripsOf(connections.items);
+  return { info, peers, roundTrips, usedOnNodes: unknown, usedByConsumers: unknown };
+}
+
+async function readWholeView(client: KubeClient, info: ClusterInfo, signal: AbortSignal): Promise<ClusterView> {
   const [peers, connections] = await Promise.all([
     readPeerInfo(client, [], signal),
     client.list(ConnectionResource, { labelSelector: Labels.remoteClusterID, signal }),

@@ -2,6 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { defineComponent, type ComponentSdk } from "../../framework/index.js";
 import { checkAccess } from "../authentication/access.js";
 import { checkParts } from "./check-parts.js";
+import { partPaths, type Part } from "./part-paths.js";
 import { peeringInputs, peeringOutputs } from "./schema.js";
 
 type Inputs = Record<string, pulumi.Input<unknown>>;
@@ -48,14 +49,18 @@ export const peering = defineComponent({
     const reverse = { ...forward, consumer: forward.provider, provider: forward.consumer };
     const network = isSet(sdk, inputs, "networkingDisabled")
       ? undefined
-      : child("NetworkLink", "network", { ...forward, ...pick(inputs, LINK) }, [...PAIR_OUTPUTS, ...LINK_OUTPUTS]);
+      : child({ type: "NetworkLink", of: "forward" }, "network", { ...forward, ...pick(inputs, LINK) }, [
+          ...PAIR_OUTPUTS,
+          ...LINK_OUTPUTS,
+        ]);
     if (isSet(sdk, inputs, "authenticationDisabled")) {
       const state = pick(network?.outputs ?? {}, [...PAIR_OUTPUTS, ...LINK_OUTPUTS]);
       component.complete(state);
       return { component, state };
     }
-    const directions = [
+    const directions: Direction[] = [
       {
+        of: "forward",
         prefix: "",
         pair: forward,
         access: { ...pick(inputs, ["inBand", "proxyURL"]), ...ownAccess(inputs) },
@@ -65,6 +70,7 @@ export const peering = defineComponent({
       ...(isSet(sdk, inputs, "bidirectional")
         ? [
             {
+              of: "reverse" as const,
               prefix: "reverse-",
               pair: reverse,
               access: { ...pick(inputs, ["inBand"]), ...ownAccess(reverseOf(sdk, inputs)) },
@@ -73,28 +79,32 @@ export const peering = defineComponent({
           ]
         : []),
     ];
-    const [main, back] = directions.map(({ prefix, pair, access, request }) => {
+    const [main, back] = directions.map(({ of, prefix, pair, access, request }) => {
       // In-band, the identity is used through the tunnel. And the way back must be gone before the link, which would stay for it.
       const waitsFor = network && (prefix !== "" || mayBeSet(inputs["inBand"])) ? [network.resource] : [];
       const authentication = child(
-        "Authentication",
+        { type: "Authentication", of },
         `${prefix}authentication`,
         { ...pair, ...access },
         [...PAIR_OUTPUTS, ...IDENTITY_OUTPUTS],
         waitsFor,
       );
-      const ask = (suffix: string, sliceName: pulumi.Input<unknown>, request: Inputs): Child =>
-        child("ResourceSlice", suffix, { ...pair, name: sliceName, ...sliceInputs(sdk, request) }, SLICE_OUTPUTS, [
-          authentication.resource,
-        ]);
+      const ask = (whose: Part["of"], suffix: string, sliceName: pulumi.Input<unknown>, request: Inputs): Child =>
+        child(
+          { type: "ResourceSlice", of: whose },
+          suffix,
+          { ...pair, name: sliceName, ...sliceInputs(sdk, request) },
+          SLICE_OUTPUTS,
+          [authentication.resource],
+        );
       const slice = isSet(sdk, request, "createResourceSlice")
-        ? ask(`${prefix}resources`, request["resourceSliceName"], request)
+        ? ask(of, `${prefix}resources`, request["resourceSliceName"], request)
         : undefined;
       return { authentication, slice, ask };
     });
     const further = additionalRequests(sdk, inputs).map(({ name, request }) => ({
       name,
-      slice: main?.ask(`resources-${name}`, name, request),
+      slice: main?.ask("additional", `resources-${name}`, name, request),
     }));
     const state: Inputs = {
       ...pick(main?.authentication.outputs ?? {}, [...PAIR_OUTPUTS, ...IDENTITY_OUTPUTS]),
@@ -121,21 +131,30 @@ export const peering = defineComponent({
   },
 });
 
+/** One way of a Peering: who consumes, how it is let in, and what it asks for. */
+interface Direction {
+  of: "forward" | "reverse";
+  prefix: string;
+  pair: Inputs;
+  access: Inputs;
+  request: Inputs;
+}
+
 interface Child {
   resource: pulumi.CustomResource;
   outputs: Outputs;
 }
 
-/** Makes children of the component; a child's outputs must be named to be had. Time limits are not handed down by themselves. */
+/** Makes children of the component; a child's outputs must be named to be had. Time limits, and what names properties, are not handed down by themselves. */
 function childrenOf(
   sdk: ComponentSdk,
   parent: pulumi.ComponentResource,
   name: string,
-  { customTimeouts }: pulumi.ComponentResourceOptions,
+  { customTimeouts, ignoreChanges, replaceOnChanges }: pulumi.ComponentResourceOptions,
 ) {
   class ChildResource extends sdk.CustomResource {}
   return (
-    type: string,
+    { type, of }: Part,
     suffix: string,
     inputs: object,
     outputs: readonly string[],
@@ -147,7 +166,11 @@ function childrenOf(
       `liqo:index:${type}`,
       `${name}-${suffix}`,
       { ...expected, ...given },
-      { parent, dependsOn, customTimeouts },
+      {
+        ...{ parent, dependsOn, customTimeouts },
+        ignoreChanges: partPaths(ignoreChanges, { type, of }),
+        replaceOnChanges: partPaths(replaceOnChanges, { type, of }),
+      },
     );
     return { resource, outputs: resource as unknown as Outputs };
   };

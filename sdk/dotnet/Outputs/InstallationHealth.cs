@@ -17,9 +17,9 @@ namespace Pulumi.Liqo.Outputs
     public sealed class InstallationHealth
     {
         /// <summary>
-        /// Whether all pods of the agent are ready.
+        /// Whether all pods of the agent are ready; absent where the credentials may not see them.
         /// </summary>
-        public readonly bool Healthy;
+        public readonly bool? Healthy;
         /// <summary>
         /// Pods that are not, and what should have pods and has none, by name.
         /// </summary>
@@ -27,7 +27,7 @@ namespace Pulumi.Liqo.Outputs
 
         [OutputConstructor]
         private InstallationHealth(
-            bool healthy,
+            bool? healthy,
 
             ImmutableDictionary<string, Outputs.PodState>? unhealthyPods)
         {

@@ -29,6 +29,10 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly Outputs.PeerNetwork Network;
         /// <summary>
+        /// What the credentials may not see, in words; absent where they see everything.
+        /// </summary>
+        public readonly ImmutableArray<string> NotVisible;
+        /// <summary>
         /// Virtual nodes.
         /// </summary>
         public readonly Outputs.PeerOffloading Offloading;
@@ -41,11 +45,14 @@ namespace Pulumi.Liqo.Outputs
 
             Outputs.PeerNetwork network,
 
+            ImmutableArray<string> notVisible,
+
             Outputs.PeerOffloading offloading)
         {
             Authentication = authentication;
             Info = info;
             Network = network;
+            NotVisible = notVisible;
             Offloading = offloading;
         }
     }

@@ -41,6 +41,10 @@ namespace Pulumi.Liqo.Outputs
         /// </summary>
         public readonly ImmutableDictionary<string, string>? Labels;
         /// <summary>
+        /// What the credentials may not see, in words; absent where they see everything.
+        /// </summary>
+        public readonly ImmutableArray<string> NotVisible;
+        /// <summary>
         /// Ranges of its pods.
         /// </summary>
         public readonly ImmutableArray<string> PodCIDRs;
@@ -63,6 +67,8 @@ namespace Pulumi.Liqo.Outputs
 
             ImmutableDictionary<string, string>? labels,
 
+            ImmutableArray<string> notVisible,
+
             ImmutableArray<string> podCIDRs,
 
             string? version)
@@ -73,6 +79,7 @@ namespace Pulumi.Liqo.Outputs
             Error = error;
             Healthy = healthy;
             Labels = labels;
+            NotVisible = notVisible;
             PodCIDRs = podCIDRs;
             Version = version;
         }

@@ -36,6 +36,8 @@ type GetClusterInfoResult struct {
 	Local LocalCluster `pulumi:"local"`
 	// The cluster's ranges; absent when networking is off.
 	Network *ClusterRanges `pulumi:"network"`
+	// What the credentials may not see, in words; absent where they see everything.
+	NotVisible []string `pulumi:"notVisible"`
 	// The cluster's peerings.
 	Peerings Peerings `pulumi:"peerings"`
 	// What `get` asked for.
@@ -89,6 +91,11 @@ func (o GetClusterInfoResultOutput) Local() LocalClusterOutput {
 // The cluster's ranges; absent when networking is off.
 func (o GetClusterInfoResultOutput) Network() ClusterRangesPtrOutput {
 	return o.ApplyT(func(v GetClusterInfoResult) *ClusterRanges { return v.Network }).(ClusterRangesPtrOutput)
+}
+
+// What the credentials may not see, in words; absent where they see everything.
+func (o GetClusterInfoResultOutput) NotVisible() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v GetClusterInfoResult) []string { return v.NotVisible }).(pulumi.StringArrayOutput)
 }
 
 // The cluster's peerings.

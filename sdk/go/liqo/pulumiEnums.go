@@ -1113,9 +1113,14 @@ func (in *limitsEnforcementPtr) ToLimitsEnforcementPtrOutputWithContext(ctx cont
 type ModuleStatus string
 
 const (
-	ModuleStatusHealthy   = ModuleStatus("Healthy")
+	// In use, and nothing is wrong.
+	ModuleStatusHealthy = ModuleStatus("Healthy")
+	// In use, and something is wrong.
 	ModuleStatusUnhealthy = ModuleStatus("Unhealthy")
-	ModuleStatusDisabled  = ModuleStatus("Disabled")
+	// Not in use.
+	ModuleStatusDisabled = ModuleStatus("Disabled")
+	// The credentials may not see it.
+	ModuleStatusUnknown = ModuleStatus("Unknown")
 )
 
 type ModuleStatusOutput struct{ *pulumi.OutputState }

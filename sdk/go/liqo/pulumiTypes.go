@@ -3479,8 +3479,8 @@ func (o HandshakePtrOutput) Signature() pulumi.StringPtrOutput {
 
 // The state of the agent's pods.
 type InstallationHealth struct {
-	// Whether all pods of the agent are ready.
-	Healthy bool `pulumi:"healthy"`
+	// Whether all pods of the agent are ready; absent where the credentials may not see them.
+	Healthy *bool `pulumi:"healthy"`
 	// Pods that are not, and what should have pods and has none, by name.
 	UnhealthyPods map[string]PodState `pulumi:"unhealthyPods"`
 }
@@ -3500,9 +3500,9 @@ func (o InstallationHealthOutput) ToInstallationHealthOutputWithContext(ctx cont
 	return o
 }
 
-// Whether all pods of the agent are ready.
-func (o InstallationHealthOutput) Healthy() pulumi.BoolOutput {
-	return o.ApplyT(func(v InstallationHealth) bool { return v.Healthy }).(pulumi.BoolOutput)
+// Whether all pods of the agent are ready; absent where the credentials may not see them.
+func (o InstallationHealthOutput) Healthy() pulumi.BoolPtrOutput {
+	return o.ApplyT(func(v InstallationHealth) *bool { return v.Healthy }).(pulumi.BoolPtrOutput)
 }
 
 // Pods that are not, and what should have pods and has none, by name.
@@ -5250,6 +5250,8 @@ type PeerInfo struct {
 	Info PeerIdentity `pulumi:"info"`
 	// The network between the two.
 	Network PeerNetwork `pulumi:"network"`
+	// What the credentials may not see, in words; absent where they see everything.
+	NotVisible []string `pulumi:"notVisible"`
 	// Virtual nodes.
 	Offloading PeerOffloading `pulumi:"offloading"`
 }
@@ -5282,6 +5284,11 @@ func (o PeerInfoOutput) Info() PeerIdentityOutput {
 // The network between the two.
 func (o PeerInfoOutput) Network() PeerNetworkOutput {
 	return o.ApplyT(func(v PeerInfo) PeerNetwork { return v.Network }).(PeerNetworkOutput)
+}
+
+// What the credentials may not see, in words; absent where they see everything.
+func (o PeerInfoOutput) NotVisible() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v PeerInfo) []string { return v.NotVisible }).(pulumi.StringArrayOutput)
 }
 
 // Virtual nodes.
@@ -7218,6 +7225,8 @@ type TopologyCluster struct {
 	Healthy *bool `pulumi:"healthy"`
 	// The cluster's labels.
 	Labels map[string]string `pulumi:"labels"`
+	// What the credentials may not see, in words; absent where they see everything.
+	NotVisible []string `pulumi:"notVisible"`
 	// Ranges of its pods.
 	PodCIDRs []string `pulumi:"podCIDRs"`
 	// The agent's version.
@@ -7267,6 +7276,11 @@ func (o TopologyClusterOutput) Healthy() pulumi.BoolPtrOutput {
 // The cluster's labels.
 func (o TopologyClusterOutput) Labels() pulumi.StringMapOutput {
 	return o.ApplyT(func(v TopologyCluster) map[string]string { return v.Labels }).(pulumi.StringMapOutput)
+}
+
+// What the credentials may not see, in words; absent where they see everything.
+func (o TopologyClusterOutput) NotVisible() pulumi.StringArrayOutput {
+	return o.ApplyT(func(v TopologyCluster) []string { return v.NotVisible }).(pulumi.StringArrayOutput)
 }
 
 // Ranges of its pods.

@@ -223,9 +223,9 @@ export interface GrantedResourceSlice {
  */
 export interface InstallationHealth {
     /**
-     * Whether all pods of the agent are ready.
+     * Whether all pods of the agent are ready; absent where the credentials may not see them.
      */
-    healthy: boolean;
+    healthy?: boolean;
     /**
      * Pods that are not, and what should have pods and has none, by name.
      */
@@ -378,6 +378,10 @@ export interface PeerInfo {
      * The network between the two.
      */
     network: outputs.PeerNetwork;
+    /**
+     * What the credentials may not see, in words; absent where they see everything.
+     */
+    notVisible?: string[];
     /**
      * Virtual nodes.
      */
@@ -690,6 +694,10 @@ export interface TopologyCluster {
      * The cluster's labels.
      */
     labels?: {[key: string]: string};
+    /**
+     * What the credentials may not see, in words; absent where they see everything.
+     */
+    notVisible?: string[];
     /**
      * Ranges of its pods.
      */

@@ -116,8 +116,21 @@ class LimitsEnforcement(_builtins.str, Enum):
 @pulumi.type_token("liqo:index:ModuleStatus")
 class ModuleStatus(_builtins.str, Enum):
     HEALTHY = "Healthy"
+    """
+    In use, and nothing is wrong.
+    """
     UNHEALTHY = "Unhealthy"
+    """
+    In use, and something is wrong.
+    """
     DISABLED = "Disabled"
+    """
+    Not in use.
+    """
+    UNKNOWN = "Unknown"
+    """
+    The credentials may not see it.
+    """
 
 
 @pulumi.type_token("liqo:index:NamespaceMappingStrategy")

@@ -26,7 +26,7 @@ __all__ = [
 
 @pulumi.output_type
 class GetClusterInfoResult:
-    def __init__(__self__, health=None, local=None, network=None, peerings=None, value=None):
+    def __init__(__self__, health=None, local=None, network=None, not_visible=None, peerings=None, value=None):
         if health and not isinstance(health, dict):
             raise TypeError("Expected argument 'health' to be a dict")
         pulumi.set(__self__, "health", health)
@@ -36,6 +36,9 @@ class GetClusterInfoResult:
         if network and not isinstance(network, dict):
             raise TypeError("Expected argument 'network' to be a dict")
         pulumi.set(__self__, "network", network)
+        if not_visible and not isinstance(not_visible, list):
+            raise TypeError("Expected argument 'not_visible' to be a list")
+        pulumi.set(__self__, "not_visible", not_visible)
         if peerings and not isinstance(peerings, dict):
             raise TypeError("Expected argument 'peerings' to be a dict")
         pulumi.set(__self__, "peerings", peerings)
@@ -68,6 +71,14 @@ class GetClusterInfoResult:
         return pulumi.get(self, "network")
 
     @_builtins.property
+    @pulumi.getter(name="notVisible")
+    def not_visible(self) -> Optional[Sequence[_builtins.str]]:
+        """
+        What the credentials may not see, in words; absent where they see everything.
+        """
+        return pulumi.get(self, "not_visible")
+
+    @_builtins.property
     @pulumi.getter
     def peerings(self) -> 'outputs.Peerings':
         """
@@ -93,6 +104,7 @@ class AwaitableGetClusterInfoResult(GetClusterInfoResult):
             health=self.health,
             local=self.local,
             network=self.network,
+            not_visible=self.not_visible,
             peerings=self.peerings,
             value=self.value)
 
@@ -117,6 +129,7 @@ def get_cluster_info(cluster: Optional[Union['Cluster', 'ClusterDict']] = None,
         health=pulumi.get(__ret__, 'health'),
         local=pulumi.get(__ret__, 'local'),
         network=pulumi.get(__ret__, 'network'),
+        not_visible=pulumi.get(__ret__, 'not_visible'),
         peerings=pulumi.get(__ret__, 'peerings'),
         value=pulumi.get(__ret__, 'value'))
 def get_cluster_info_output(cluster: Optional[pulumi.Input[Optional[Union['Cluster', 'ClusterDict']]]] = None,
@@ -138,5 +151,6 @@ def get_cluster_info_output(cluster: Optional[pulumi.Input[Optional[Union['Clust
         health=pulumi.get(__response__, 'health'),
         local=pulumi.get(__response__, 'local'),
         network=pulumi.get(__response__, 'network'),
+        not_visible=pulumi.get(__response__, 'not_visible'),
         peerings=pulumi.get(__response__, 'peerings'),
         value=pulumi.get(__response__, 'value')))

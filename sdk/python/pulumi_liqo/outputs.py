@@ -701,22 +701,23 @@ class InstallationHealth(dict):
     The state of the agent's pods.
     """
     def __init__(__self__, *,
-                 healthy: _builtins.bool,
+                 healthy: Optional[_builtins.bool] = None,
                  unhealthy_pods: Optional[Mapping[str, 'outputs.PodState']] = None):
         """
         The state of the agent's pods.
-        :param _builtins.bool healthy: Whether all pods of the agent are ready.
+        :param _builtins.bool healthy: Whether all pods of the agent are ready; absent where the credentials may not see them.
         :param Mapping[str, 'PodState'] unhealthy_pods: Pods that are not, and what should have pods and has none, by name.
         """
-        pulumi.set(__self__, "healthy", healthy)
+        if healthy is not None:
+            pulumi.set(__self__, "healthy", healthy)
         if unhealthy_pods is not None:
             pulumi.set(__self__, "unhealthy_pods", unhealthy_pods)
 
     @_builtins.property
     @pulumi.getter
-    def healthy(self) -> _builtins.bool:
+    def healthy(self) -> Optional[_builtins.bool]:
         """
-        Whether all pods of the agent are ready.
+        Whether all pods of the agent are ready; absent where the credentials may not see them.
         """
         return pulumi.get(self, "healthy")
 
@@ -1107,18 +1108,22 @@ class PeerInfo(dict):
                  authentication: 'outputs.PeerAuthentication',
                  info: 'outputs.PeerIdentity',
                  network: 'outputs.PeerNetwork',
-                 offloading: 'outputs.PeerOffloading'):
+                 offloading: 'outputs.PeerOffloading',
+                 not_visible: Optional[Sequence[_builtins.str]] = None):
         """
         One peer in full.
         :param 'PeerAuthentication' authentication: Identities and slices.
         :param 'PeerIdentity' info: Who the peer is.
         :param 'PeerNetwork' network: The network between the two.
         :param 'PeerOffloading' offloading: Virtual nodes.
+        :param Sequence[_builtins.str] not_visible: What the credentials may not see, in words; absent where they see everything.
         """
         pulumi.set(__self__, "authentication", authentication)
         pulumi.set(__self__, "info", info)
         pulumi.set(__self__, "network", network)
         pulumi.set(__self__, "offloading", offloading)
+        if not_visible is not None:
+            pulumi.set(__self__, "not_visible", not_visible)
 
     @_builtins.property
     @pulumi.getter
@@ -1151,6 +1156,14 @@ class PeerInfo(dict):
         Virtual nodes.
         """
         return pulumi.get(self, "offloading")
+
+    @_builtins.property
+    @pulumi.getter(name="notVisible")
+    def not_visible(self) -> Optional[Sequence[_builtins.str]]:
+        """
+        What the credentials may not see, in words; absent where they see everything.
+        """
+        return pulumi.get(self, "not_visible")
 
 
 @pulumi.output_type
@@ -1894,6 +1907,7 @@ class TopologyCluster(dict):
                  error: Optional[_builtins.str] = None,
                  healthy: Optional[_builtins.bool] = None,
                  labels: Optional[Mapping[str, _builtins.str]] = None,
+                 not_visible: Optional[Sequence[_builtins.str]] = None,
                  pod_cidrs: Optional[Sequence[_builtins.str]] = None,
                  version: Optional[_builtins.str] = None):
         """
@@ -1904,6 +1918,7 @@ class TopologyCluster(dict):
         :param _builtins.str error: Why it could not be asked.
         :param _builtins.bool healthy: Whether all pods of the agent are ready.
         :param Mapping[str, _builtins.str] labels: The cluster's labels.
+        :param Sequence[_builtins.str] not_visible: What the credentials may not see, in words; absent where they see everything.
         :param Sequence[_builtins.str] pod_cidrs: Ranges of its pods.
         :param _builtins.str version: The agent's version.
         """
@@ -1917,6 +1932,8 @@ class TopologyCluster(dict):
             pulumi.set(__self__, "healthy", healthy)
         if labels is not None:
             pulumi.set(__self__, "labels", labels)
+        if not_visible is not None:
+            pulumi.set(__self__, "not_visible", not_visible)
         if pod_cidrs is not None:
             pulumi.set(__self__, "pod_cidrs", pod_cidrs)
         if version is not None:
@@ -1969,6 +1986,14 @@ class TopologyCluster(dict):
         The cluster's labels.
         """
         return pulumi.get(self, "labels")
+
+    @_builtins.property
+    @pulumi.getter(name="notVisible")
+    def not_visible(self) -> Optional[Sequence[_builtins.str]]:
+        """
+        What the credentials may not see, in words; absent where they see everything.
+        """
+        return pulumi.get(self, "not_visible")
 
     @_builtins.property
     @pulumi.getter(name="podCIDRs")

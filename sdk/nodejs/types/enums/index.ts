@@ -97,9 +97,22 @@ export const LimitsEnforcement = {
 export type LimitsEnforcement = (typeof LimitsEnforcement)[keyof typeof LimitsEnforcement];
 
 export const ModuleStatus = {
+    /**
+     * In use, and nothing is wrong.
+     */
     Healthy: "Healthy",
+    /**
+     * In use, and something is wrong.
+     */
     Unhealthy: "Unhealthy",
+    /**
+     * Not in use.
+     */
     Disabled: "Disabled",
+    /**
+     * The credentials may not see it.
+     */
+    Unknown: "Unknown",
 } as const;
 
 export type ModuleStatus = (typeof ModuleStatus)[keyof typeof ModuleStatus];

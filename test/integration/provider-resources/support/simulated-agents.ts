@@ -187,7 +187,7 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, gatewaysRun: boolea
         const endpoint = { addresses: ["192.0.2.10"], port: nodePort ?? port, protocol: "UDP" };
         await setStatus(client, GatewayServerResource, gateway.metadata, {
           endpoint,
-          secretRef: keysOf(gateway),
+          ...(await keysOf(client, gateway)),
           conditions: acceptedBy(gateway),
         });
       },
@@ -197,8 +197,9 @@ function play(own: SimulatedCluster, peer: SimulatedCluster, gatewaysRun: boolea
       GatewayClientResource,
       async (gateway) => {
         await runGateway(client, gateway, gatewaysRun);
-        const conditions = acceptedBy(gateway);
-        await setStatus(client, GatewayClientResource, gateway.metadata, { secretRef: keysOf(gateway), conditions });
+        const keys = await keysOf(client, gateway);
+        const status = { ...keys, conditions: acceptedBy(gateway) };
+        await setStatus(client, GatewayClientResource, gateway.metadata, status);
       },
       collect(client),
     ),
@@ -388,10 +389,12 @@ async function signNonce(client: KubeClient, metadata: KubeObject["metadata"], d
   }
 }
 
-/** The Secret that the gateway names, else one of its own. */
-function keysOf({ metadata, spec }: GatewayServer | GatewayClient): { name: string; namespace?: string } {
+/** The Secret that the gateway names, else one of its own, and its public key for who may not read Secrets. */
+async function keysOf(client: KubeClient, { metadata, spec }: GatewayServer | GatewayClient) {
   const name = spec.secretRef?.name || gatewayResourceName(metadata.name ?? "");
-  return { name, namespace: metadata.namespace };
+  const secretRef = { name, namespace: metadata.namespace };
+  const publicKey = (await client.get(SecretResource, secretRef))?.data?.[DataKeys.publicKey];
+  return { secretRef, ...(publicKey ? { publicKey } : {}) };
 }
 
 /** What an agent makes of an identity: a kubeconfig with a key of its own. Resolves to the Secret's name. */

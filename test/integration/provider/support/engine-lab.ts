@@ -17,6 +17,7 @@ import type { ApiServer } from "../../support/api-server.js";
 
 /** A resource of a YAML program. */
 export interface Declared {
+  /** Of this package, unless it says which. */
   type: string;
   properties: Record<string, unknown>;
   options?: Record<string, unknown>;
@@ -93,7 +94,10 @@ export class EngineLab {
       runtime: "yaml",
       plugins: { providers: [{ name: "liqo", path: this.pluginFolder, version: "0.1.0" }] },
       resources: Object.fromEntries(
-        Object.entries(resources).map(([name, { type, ...rest }]) => [name, { type: `liqo:${type}`, ...rest }]),
+        Object.entries(resources).map(([name, { type, ...rest }]) => [
+          name,
+          { type: type.includes(":") ? type : `liqo:${type}`, ...rest },
+        ]),
       ),
     };
     await mkdir(path.join(this.folder, project), { recursive: true });

@@ -10,9 +10,26 @@ import java.util.StringJoiner;
 
     @EnumType
     public enum ModuleStatus {
+        /**
+         * In use, and nothing is wrong.
+         * 
+         */
         Healthy("Healthy"),
+        /**
+         * In use, and something is wrong.
+         * 
+         */
         Unhealthy("Unhealthy"),
-        Disabled("Disabled");
+        /**
+         * Not in use.
+         * 
+         */
+        Disabled("Disabled"),
+        /**
+         * The credentials may not see it.
+         * 
+         */
+        Unknown("Unknown");
 
         private final String value;
 

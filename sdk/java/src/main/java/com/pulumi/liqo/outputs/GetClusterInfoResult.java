@@ -10,6 +10,8 @@ import com.pulumi.liqo.outputs.InstallationHealth;
 import com.pulumi.liqo.outputs.LocalCluster;
 import com.pulumi.liqo.outputs.Peerings;
 import java.lang.Object;
+import java.lang.String;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import javax.annotation.Nullable;
@@ -31,6 +33,11 @@ public final class GetClusterInfoResult {
      * 
      */
     private @Nullable ClusterRanges network;
+    /**
+     * @return What the credentials may not see, in words; absent where they see everything.
+     * 
+     */
+    private @Nullable List<String> notVisible;
     /**
      * @return The cluster&#39;s peerings.
      * 
@@ -65,6 +72,13 @@ public final class GetClusterInfoResult {
         return Optional.ofNullable(this.network);
     }
     /**
+     * @return What the credentials may not see, in words; absent where they see everything.
+     * 
+     */
+    public List<String> notVisible() {
+        return this.notVisible == null ? List.of() : this.notVisible;
+    }
+    /**
      * @return The cluster&#39;s peerings.
      * 
      */
@@ -91,6 +105,7 @@ public final class GetClusterInfoResult {
         private InstallationHealth health;
         private LocalCluster local;
         private @Nullable ClusterRanges network;
+        private @Nullable List<String> notVisible;
         private Peerings peerings;
         private @Nullable Object value;
         public Builder() {}
@@ -99,6 +114,7 @@ public final class GetClusterInfoResult {
     	      this.health = defaults.health;
     	      this.local = defaults.local;
     	      this.network = defaults.network;
+    	      this.notVisible = defaults.notVisible;
     	      this.peerings = defaults.peerings;
     	      this.value = defaults.value;
         }
@@ -126,6 +142,15 @@ public final class GetClusterInfoResult {
             return this;
         }
         @CustomType.Setter
+        public Builder notVisible(@Nullable List<String> notVisible) {
+
+            this.notVisible = notVisible;
+            return this;
+        }
+        public Builder notVisible(String... notVisible) {
+            return notVisible(List.of(notVisible));
+        }
+        @CustomType.Setter
         public Builder peerings(Peerings peerings) {
             if (peerings == null) {
               throw new MissingRequiredPropertyException("GetClusterInfoResult", "peerings");
@@ -144,6 +169,7 @@ public final class GetClusterInfoResult {
             _resultValue.health = health;
             _resultValue.local = local;
             _resultValue.network = network;
+            _resultValue.notVisible = notVisible;
             _resultValue.peerings = peerings;
             _resultValue.value = value;
             return _resultValue;

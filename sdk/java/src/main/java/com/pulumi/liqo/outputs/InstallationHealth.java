@@ -4,21 +4,21 @@
 package com.pulumi.liqo.outputs;
 
 import com.pulumi.core.annotations.CustomType;
-import com.pulumi.exceptions.MissingRequiredPropertyException;
 import com.pulumi.liqo.outputs.PodState;
 import java.lang.Boolean;
 import java.lang.String;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import javax.annotation.Nullable;
 
 @CustomType
 public final class InstallationHealth {
     /**
-     * @return Whether all pods of the agent are ready.
+     * @return Whether all pods of the agent are ready; absent where the credentials may not see them.
      * 
      */
-    private Boolean healthy;
+    private @Nullable Boolean healthy;
     /**
      * @return Pods that are not, and what should have pods and has none, by name.
      * 
@@ -27,11 +27,11 @@ public final class InstallationHealth {
 
     private InstallationHealth() {}
     /**
-     * @return Whether all pods of the agent are ready.
+     * @return Whether all pods of the agent are ready; absent where the credentials may not see them.
      * 
      */
-    public Boolean healthy() {
-        return this.healthy;
+    public Optional<Boolean> healthy() {
+        return Optional.ofNullable(this.healthy);
     }
     /**
      * @return Pods that are not, and what should have pods and has none, by name.
@@ -50,7 +50,7 @@ public final class InstallationHealth {
     }
     @CustomType.Builder
     public static final class Builder {
-        private Boolean healthy;
+        private @Nullable Boolean healthy;
         private @Nullable Map<String,PodState> unhealthyPods;
         public Builder() {}
         public Builder(InstallationHealth defaults) {
@@ -60,10 +60,8 @@ public final class InstallationHealth {
         }
 
         @CustomType.Setter
-        public Builder healthy(Boolean healthy) {
-            if (healthy == null) {
-              throw new MissingRequiredPropertyException("InstallationHealth", "healthy");
-            }
+        public Builder healthy(@Nullable Boolean healthy) {
+
             this.healthy = healthy;
             return this;
         }

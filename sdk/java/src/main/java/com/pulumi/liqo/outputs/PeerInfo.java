@@ -9,7 +9,10 @@ import com.pulumi.liqo.outputs.PeerAuthentication;
 import com.pulumi.liqo.outputs.PeerIdentity;
 import com.pulumi.liqo.outputs.PeerNetwork;
 import com.pulumi.liqo.outputs.PeerOffloading;
+import java.lang.String;
+import java.util.List;
 import java.util.Objects;
+import javax.annotation.Nullable;
 
 @CustomType
 public final class PeerInfo {
@@ -28,6 +31,11 @@ public final class PeerInfo {
      * 
      */
     private PeerNetwork network;
+    /**
+     * @return What the credentials may not see, in words; absent where they see everything.
+     * 
+     */
+    private @Nullable List<String> notVisible;
     /**
      * @return Virtual nodes.
      * 
@@ -57,6 +65,13 @@ public final class PeerInfo {
         return this.network;
     }
     /**
+     * @return What the credentials may not see, in words; absent where they see everything.
+     * 
+     */
+    public List<String> notVisible() {
+        return this.notVisible == null ? List.of() : this.notVisible;
+    }
+    /**
      * @return Virtual nodes.
      * 
      */
@@ -76,6 +91,7 @@ public final class PeerInfo {
         private PeerAuthentication authentication;
         private PeerIdentity info;
         private PeerNetwork network;
+        private @Nullable List<String> notVisible;
         private PeerOffloading offloading;
         public Builder() {}
         public Builder(PeerInfo defaults) {
@@ -83,6 +99,7 @@ public final class PeerInfo {
     	      this.authentication = defaults.authentication;
     	      this.info = defaults.info;
     	      this.network = defaults.network;
+    	      this.notVisible = defaults.notVisible;
     	      this.offloading = defaults.offloading;
         }
 
@@ -111,6 +128,15 @@ public final class PeerInfo {
             return this;
         }
         @CustomType.Setter
+        public Builder notVisible(@Nullable List<String> notVisible) {
+
+            this.notVisible = notVisible;
+            return this;
+        }
+        public Builder notVisible(String... notVisible) {
+            return notVisible(List.of(notVisible));
+        }
+        @CustomType.Setter
         public Builder offloading(PeerOffloading offloading) {
             if (offloading == null) {
               throw new MissingRequiredPropertyException("PeerInfo", "offloading");
@@ -123,6 +149,7 @@ public final class PeerInfo {
             _resultValue.authentication = authentication;
             _resultValue.info = info;
             _resultValue.network = network;
+            _resultValue.notVisible = notVisible;
             _resultValue.offloading = offloading;
             return _resultValue;
         }

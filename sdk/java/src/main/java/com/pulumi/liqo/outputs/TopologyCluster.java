@@ -46,6 +46,11 @@ public final class TopologyCluster {
      */
     private @Nullable Map<String,String> labels;
     /**
+     * @return What the credentials may not see, in words; absent where they see everything.
+     * 
+     */
+    private @Nullable List<String> notVisible;
+    /**
      * @return Ranges of its pods.
      * 
      */
@@ -100,6 +105,13 @@ public final class TopologyCluster {
         return this.labels == null ? Map.of() : this.labels;
     }
     /**
+     * @return What the credentials may not see, in words; absent where they see everything.
+     * 
+     */
+    public List<String> notVisible() {
+        return this.notVisible == null ? List.of() : this.notVisible;
+    }
+    /**
      * @return Ranges of its pods.
      * 
      */
@@ -129,6 +141,7 @@ public final class TopologyCluster {
         private @Nullable String error;
         private @Nullable Boolean healthy;
         private @Nullable Map<String,String> labels;
+        private @Nullable List<String> notVisible;
         private @Nullable List<String> podCIDRs;
         private @Nullable String version;
         public Builder() {}
@@ -140,6 +153,7 @@ public final class TopologyCluster {
     	      this.error = defaults.error;
     	      this.healthy = defaults.healthy;
     	      this.labels = defaults.labels;
+    	      this.notVisible = defaults.notVisible;
     	      this.podCIDRs = defaults.podCIDRs;
     	      this.version = defaults.version;
         }
@@ -185,6 +199,15 @@ public final class TopologyCluster {
             return this;
         }
         @CustomType.Setter
+        public Builder notVisible(@Nullable List<String> notVisible) {
+
+            this.notVisible = notVisible;
+            return this;
+        }
+        public Builder notVisible(String... notVisible) {
+            return notVisible(List.of(notVisible));
+        }
+        @CustomType.Setter
         public Builder podCIDRs(@Nullable List<String> podCIDRs) {
 
             this.podCIDRs = podCIDRs;
@@ -207,6 +230,7 @@ public final class TopologyCluster {
             _resultValue.error = error;
             _resultValue.healthy = healthy;
             _resultValue.labels = labels;
+            _resultValue.notVisible = notVisible;
             _resultValue.podCIDRs = podCIDRs;
             _resultValue.version = version;
             return _resultValue;
