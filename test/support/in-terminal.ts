@@ -29,7 +29,7 @@ export async function inTerminal(
   try {
     const args = ["--quiet", "--flush", "--return", "--command", script, record];
     // Its end would be typed, and read as a NUL once the terminal is raw.
-    return (await exec("script", args, { timeoutMs: 30_000, keepsInputOpen: true })).stdout;
+    return (await exec("script", args, { timeoutMs: 90_000, keepsInputOpen: true })).stdout;
   } finally {
     rmSync(folder, { recursive: true });
   }
