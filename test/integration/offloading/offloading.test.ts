@@ -46,7 +46,7 @@ const OFFLOADING = { name: "offloading", namespace: "app" };
 const GRACE_SECONDS = 2;
 
 describe("offloading controllers against a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;

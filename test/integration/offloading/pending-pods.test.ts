@@ -8,7 +8,7 @@ import { ensureNamespace, eventually, startController, type RunningController } 
 const OWNER = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "r", controller: true };
 
 describe("pods of offloaded namespaces that no node was found for", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;

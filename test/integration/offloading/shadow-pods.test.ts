@@ -39,7 +39,7 @@ const LimitRangeResource: ResourceType<LimitRange> = {
 const ORIGIN = { "offloading.liqo.io/origin": "consumer" };
 
 describe("shadow resources against a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;

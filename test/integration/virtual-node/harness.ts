@@ -49,7 +49,7 @@ export interface Harness {
   stop(): Promise<void>;
 }
 
-const APPEARS_MS = 10_000;
+const APPEARS_MS = 40_000;
 
 export const local = (name: string): { name: string; namespace: string } => ({ name, namespace: LOCAL_NAMESPACE });
 export const remote = (name: string): { name: string; namespace: string } => ({ name, namespace: REMOTE_NAMESPACE });

@@ -48,7 +48,7 @@ const REMOTE = "liqo.io/remote-cluster-id";
 const HOLD = "example.org/hold";
 
 describe("webhooks called by a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;
