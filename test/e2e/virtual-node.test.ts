@@ -221,7 +221,7 @@ describe("pods on a virtual node", function () {
     await readyPod(NAMESPACE, "web");
   });
 
-  it("answer kubectl as on any node: logs of each kind, attach, cp both ways, port-forward", async () => {
+  it("answer kubectl as on any node: logs of each kind, attach, cp both ways, terminals, port-forward", async () => {
     const name = "talker";
     // Says when it starts, ends once, and repeats from then on what it is told.
     const script =
@@ -282,10 +282,14 @@ describe("pods on a virtual node", function () {
     const sizes = { first: { rows: 33, columns: 77 }, shown: "33 77", second: { rows: 44, columns: 88 } };
     const inMain = [name, "-n", NAMESPACE, "-c", "main"];
     const look = ["--", "timeout", "60", "sh", "-c", `${untilSize("33 77")}; ${untilSize("44 88")}`];
-    expect(await inTerminal(consumer, sizes, ["exec", "-it", ...inMain, ...look])).to.match(/33 77\s+44 88/);
-    // As older clients speak.
-    const spdy = { env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" }, input: "told\n" };
-    expect(await consumer.kubectl(["exec", "-i", ...inMain, "--", "cat"], spdy)).to.equal("told\n");
+    // Without them it is SPDY, as older clients speak.
+    for (const webSockets of ["true", "false"]) {
+      const env = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: webSockets };
+      const shown = await inTerminal(consumer, sizes, ["exec", "-it", ...inMain, ...look], env);
+      expect(shown, `by WebSocket: ${webSockets}`).to.match(/33 77\s+44 88/);
+      const told = { env: { ...process.env, ...env }, input: "told\n" };
+      expect(await consumer.kubectl(["exec", "-i", ...inMain, "--", "cat"], told)).to.equal("told\n");
+    }
     const failing = consumer.kubectl(["exec", name, "-n", NAMESPACE, "-c", "main", "--", "sh", "-c", "exit 7"]);
     expect(messageOf(await failing.catch((error: unknown) => error))).to.contain("exit code 7");
     const pod = { namespace: NAMESPACE, name, port: 8080 };
