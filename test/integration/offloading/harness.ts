@@ -1,4 +1,5 @@
 import { Writable } from "node:stream";
+import type { LimitRange } from "kubernetes-types/core/v1";
 import { pino } from "pino";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import type { ControllerContext } from "../../../agent/controller/context.js";
@@ -30,6 +31,14 @@ import {
 import type { ApiServer } from "../support/api-server.js";
 
 const CONTROLLER_USER = "test-controller";
+
+export const LimitRangeResource: ResourceType<LimitRange> = {
+  group: "",
+  version: "v1",
+  kind: "LimitRange",
+  plural: "limitranges",
+  namespaced: true,
+};
 
 /** What runs in the tests' process in place of one cluster's controller. */
 export interface RunningController {

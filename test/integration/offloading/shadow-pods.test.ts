@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { LimitRange, PodSpec } from "kubernetes-types/core/v1";
+import type { PodSpec } from "kubernetes-types/core/v1";
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import {
   ConfigurationResource,
@@ -19,23 +19,22 @@ import {
   RuntimeClassResource,
   objectPath,
   type KubeClient,
-  type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { median } from "../../bench/result.js";
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
-import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
+import {
+  LimitRangeResource,
+  ensureNamespace,
+  eventually,
+  gone,
+  startController,
+  type RunningController,
+} from "./harness.js";
 
 const NAMESPACE = "app-consumer";
 /** Sooner than a crowd is asked again. */
 const BEFORE_CROWDS_MS = 4_000;
-const LimitRangeResource: ResourceType<LimitRange> = {
-  group: "",
-  version: "v1",
-  kind: "LimitRange",
-  plural: "limitranges",
-  namespaced: true,
-};
 const ORIGIN = { "offloading.liqo.io/origin": "consumer" };
 
 describe("shadow resources against a real API server", function () {
