@@ -158,6 +158,20 @@ describe("shadow resources against a real API server", function () {
     expect(pod.spec?.tolerations?.map(({ key }) => key)).to.include("late");
   });
 
+  it("resizes a Pod that asks for resources as a whole", async () => {
+    const whole = (cpu: string) => ({ resources: { requests: { cpu, memory: "16Mi" } } });
+    await client.create(ShadowPodResource, shadowPod("whole", { ...whole("100m") } as Partial<PodSpec>));
+    const made = await eventually("the Pod", () => client.get(PodResource, id("whole")));
+    expect(made.spec).to.deep.include(whole("100m"));
+    await client.mergePatch(ShadowPodResource, id("whole"), { spec: { pod: whole("200m") } });
+    const pod = await eventually("its new size", async () => {
+      const now = await client.get(PodResource, id("whole"));
+      return (now?.spec as unknown as ReturnType<typeof whole> | undefined)?.resources.requests.cpu === "200m" && now;
+    });
+    expect(pod.metadata?.uid).to.equal(made.metadata?.uid);
+    await client.delete(ShadowPodResource, id("whole"));
+  });
+
   it("tells on the ShadowPod what its Pod does not take, and takes the rest", async () => {
     const image = { op: "replace", path: "/spec/pod/containers/0/image", value: "i:3" };
     // A deadline can be made shorter only.
