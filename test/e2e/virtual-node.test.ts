@@ -196,6 +196,36 @@ describe("pods on a virtual node", function () {
     expect(after.status?.containerStatuses?.[0]?.restartCount).to.equal(1);
   });
 
+  it("are resized as a whole, and have all their containers started again by a rule of one", async () => {
+    const volumeMounts = [{ name: "data", mountPath: "/data" }];
+    const fails = "[ -e /data/again ] || { touch /data/again; exit 3; }; exec sleep 100000";
+    const rule = { action: "RestartAllContainers", exitCodes: { operator: "In", values: [3] } };
+    const [main] = podSpec({}).containers;
+    const ruled = { command: ["sh", "-c", fails], volumeMounts, restartPolicy: "Never", restartPolicyRules: [rule] };
+    const whole = { resources: { requests: { cpu: "20m", memory: "16Mi" }, limits: { cpu: "100m", memory: "64Mi" } } };
+    const spec = {
+      ...podSpec({}),
+      ...whole,
+      containers: [
+        { ...main!, ...ruled },
+        { ...main!, name: "beside" },
+      ],
+      volumes: [{ name: "data", emptyDir: {} }],
+    };
+    await consumer.client.create(PodResource, offloaded({ metadata: { name: "whole", namespace: NAMESPACE }, spec }));
+    await podWhere("whole", "both its containers started again", (one) => {
+      const counts = one.status?.containerStatuses?.map(({ restartCount }) => restartCount) ?? [];
+      return isReady(one) && isDeepStrictEqual(counts, [1, 1]);
+    });
+    const resize = JSON.stringify({ spec: { resources: { requests: { cpu: "30m" } } } });
+    await consumer.kubectl(["patch", "pod", "whole", "-n", NAMESPACE, "--subresource", "resize", "-p", resize]);
+    await podWhere("whole", "30m of cpu in force", ({ status }) => {
+      const { resources } = (status ?? {}) as { resources?: { requests?: Record<string, string> } };
+      return resources?.requests?.["cpu"] === "30m";
+    });
+    await consumer.client.delete(PodResource, { name: "whole", namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+  });
+
   it("and their node show in kubectl top", async () => {
     const { metadata } = await readyPod(NAMESPACE, "web");
     await until("figures of node and pod", 240_000, async () => {
