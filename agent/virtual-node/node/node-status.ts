@@ -5,12 +5,13 @@ import { desiredNodeMetadata } from "./node-metadata.js";
 import { nodeConditions, sameConditions, type NodeConditionInputs } from "./node-conditions.js";
 
 /**
- * What a consumer's API server and scheduler (Kubernetes 1.36 and later) ask of no node that does not say it can: resizing the processor time of pods of the class Guaranteed
+ * What a consumer's API server and scheduler (Kubernetes 1.36 and later) ask of no node that does not say it can: resizing the processor time of pods of the class Guaranteed, init containers,
  * and of pods as a whole, and rules that start all containers again. They are taken to the provider, which refuses by itself what its nodes cannot. In order.
  */
 const DECLARED_FEATURES = [
   "GuaranteedQoSPodCPUResize",
   "InPlacePodLevelResourcesVerticalScaling",
+  "InPlacePodVerticalScalingInitContainers",
   "RestartAllContainersOnContainerExits",
 ];
 

@@ -380,6 +380,23 @@ describe("virtual node between two API servers", function () {
     await consumer.delete(PodResource, local("whole"), { gracePeriodSeconds: 0 });
   });
 
+  it("takes it to the provider when an init container is resized that has not begun", async () => {
+    const first = (cpu: string) => ({
+      name: "first",
+      image: "web:1",
+      resources: { requests: { cpu, memory: "16Mi" } },
+    });
+    await createPod("begins", { initContainers: [first("100m")] });
+    const before = await appears(provider, ShadowPodResource, remote("begins"));
+    const cpu = { op: "replace", path: "/spec/initContainers/0/resources/requests/cpu", value: "200m" };
+    await consumer.jsonPatch(PodResource, local("begins"), [cpu], { subresource: "resize" });
+    const after = await appears(provider, ShadowPodResource, remote("begins"), ({ spec }) =>
+      isDeepStrictEqual(spec.pod?.initContainers?.[0]?.resources, first("200m").resources),
+    );
+    expect(after.metadata.uid).to.equal(before.metadata.uid);
+    await consumer.delete(PodResource, local("begins"), { gracePeriodSeconds: 0 });
+  });
+
   it("takes it to the provider when a pod of the class Guaranteed is resized", async () => {
     const sized = (cpu: string) => ({ requests: { cpu, memory: "16Mi" }, limits: { cpu, memory: "16Mi" } });
     await createPod("guaranteed", { containers: [{ name: "main", image: "web:1", resources: sized("100m") }] });
