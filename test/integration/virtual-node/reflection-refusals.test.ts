@@ -21,6 +21,7 @@ import {
   REMOTE_NAMESPACE,
   TENANT,
   appears,
+  healAfterFailure,
   local,
   remote,
   startHarness,
@@ -107,6 +108,7 @@ describe("reflection of what is refused", function () {
     await harness.map("Accepted");
   });
   after(() => harness?.stop());
+  healAfterFailure(() => harness);
 
   it("tells in the end what the provider has said of Services while nobody led", async () => {
     const lease = { name: "virtual-kubelet-leader-election", namespace: TENANT };

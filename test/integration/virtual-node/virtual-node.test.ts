@@ -50,6 +50,7 @@ import {
   startHarness,
   type Harness,
   appears,
+  healAfterFailure,
   local,
   remote,
 } from "./harness.js";
@@ -70,6 +71,8 @@ describe("virtual node between two API servers", function () {
   let harness: Harness;
   let consumer: KubeClient;
   let provider: KubeClient;
+
+  healAfterFailure(() => harness);
 
   const vanishes = (client: KubeClient, type: ResourceType, id: { name: string; namespace?: string }): Promise<true> =>
     until(
