@@ -14,6 +14,7 @@ import {
   GatewayClientResource,
   GatewayServerResource,
   Labels,
+  LabelValues,
   Names,
   NamespaceMapResource,
   NamespaceOffloadingResource,
@@ -26,7 +27,7 @@ import {
   TenantResource,
   VirtualNodeResource,
 } from "../api/index.js";
-import { POD_WEBHOOK, WebhookPaths } from "../controller/webhooks/paths.js";
+import { POD_WEBHOOK, ROOM_ANNOTATION, WebhookPaths } from "../controller/webhooks/paths.js";
 import { DaemonSetResource, PodResource, SecretResource } from "../runtime/core-resources.js";
 import type { ResourceType } from "../runtime/resource-type.js";
 
@@ -147,6 +148,7 @@ export function webhookManifests(
       kind: "ValidatingWebhookConfiguration",
       metadata,
       webhooks: [
+        podRoomWebhook(inputs),
         ...VALIDATING.map((rule) => webhook(inputs, rule)),
         ...PEERING_USER.map((rule) => ({ ...webhook(inputs, rule), matchConditions: ONLY_PEERS })),
       ],
@@ -185,6 +187,26 @@ function podWebhook(inputs: WebhookInputs): MutatingWebhook {
         { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", inputs.namespace] },
       ],
     },
+  };
+}
+
+/**
+ * Pods of consumers, where resources are enforced. They do not wait for the agent, as they may have to be made anew at any time: what has become too large without being
+ * judged here is taken back by the controller.
+ */
+function podRoomWebhook(inputs: WebhookInputs): ValidatingWebhook {
+  const rule = { name: "pod.validate.liqo.io", path: WebhookPaths.podRoom, type: PodResource };
+  return {
+    ...webhook(inputs, { ...rule, operations: ["CREATE"] }),
+    objectSelector: { matchLabels: { [Labels.managedBy]: LabelValues.shadowPodManager } },
+    matchConditions: [
+      {
+        name: "room",
+        expression: `has(object.metadata.annotations) && '${ROOM_ANNOTATION}' in object.metadata.annotations`,
+      },
+    ],
+    failurePolicy: "Ignore",
+    timeoutSeconds: 5,
   };
 }
 

@@ -38,7 +38,7 @@ const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 /** One life of a peering, in order. Of the provider, the consumer's program has one secret output of the other's stack. */
 describe("peering between two owners who share one secret stack output", function () {
-  this.timeout(180_000);
+  this.timeout(360_000);
   stopAtFirstFailure();
 
   let consumer: LabCluster;
@@ -53,7 +53,7 @@ describe("peering between two owners who share one secret stack output", functio
   const folder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-owners-"));
 
   before(async function () {
-    this.timeout(10 * 60_000);
+    this.timeout(25 * 60_000);
     const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     initial = { consumer: await listEverything(consumer.client), provider: await listEverything(provider.client) };
@@ -87,7 +87,7 @@ describe("peering between two owners who share one secret stack output", functio
   /** Runs kubectl with the consumer owner's credential. */
   async function asUser(...args: string[]) {
     const kubectl = await ensureTool("kubectl");
-    return exec(kubectl, ["--kubeconfig", userKubeconfig, ...args], { allowFailure: true, timeoutMs: 30_000 });
+    return exec(kubectl, ["--kubeconfig", userKubeconfig, ...args], { allowFailure: true, timeoutMs: 60_000 });
   }
 
   it("hands out a credential as a secret output, which expires", async () => {
@@ -153,7 +153,7 @@ describe("peering between two owners who share one secret stack output", functio
     const now = await publicKeys();
     expect(now.provider).to.equal(keys.provider);
     expect(now.consumer).to.be.a("string").that.does.not.equal(keys.consumer);
-    const virtual = { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 10_000, what: "allocatable cpu 2" };
+    const virtual = { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 60_000, what: "allocatable cpu 2" };
     await waitFor(consumer.client, NodeResource, virtual, ([node]) => node?.status?.allocatable?.["cpu"] === "2");
   });
 
@@ -166,14 +166,14 @@ describe("peering between two owners who share one secret stack output", functio
     for (const { metadata } of secrets.items)
       await provider.client.delete(SecretResource, { name: metadata?.name ?? "", namespace: TENANT });
     const what = "new keys of the provider's gateway";
-    const options = { namespace: TENANT, timeoutMs: 30_000, what };
+    const options = { namespace: TENANT, timeoutMs: 60_000, what };
     await waitFor(provider.client, GatewayServerResource, options, ([server]) => {
       const key = server?.status?.publicKey;
       return key && key !== before.provider;
     });
     await ownersConsumer.refresh();
     await ownersConsumer.up();
-    const connected = { timeoutMs: 30_000, what: "the tunnel with new keys" };
+    const connected = { timeoutMs: 60_000, what: "the tunnel with new keys" };
     await waitFor(
       consumer.client,
       ConnectionResource,
@@ -251,7 +251,7 @@ stringData: { kubeconfig: "{}" }`;
 
 async function gone({ client }: LabCluster, namespace: string): Promise<void> {
   const what = `namespace ${namespace} gone`;
-  await waitFor(client, NamespaceResource, { timeoutMs: 60_000, what }, (all) =>
+  await waitFor(client, NamespaceResource, { timeoutMs: 120_000, what }, (all) =>
     all.every(({ metadata }) => metadata?.name !== namespace),
   );
 }

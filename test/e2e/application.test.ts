@@ -47,7 +47,7 @@ const MANIFESTS = path.join(REPOSITORY, "test/e2e/application/shop.yaml");
 
 /** One application of five parts over three clusters, by manifests that know of none; and then everything at random. */
 describe("an application over three clusters", function () {
-  this.timeout(180_000);
+  this.timeout(360_000);
   stopAtFirstFailure();
   let consumer: LabCluster, east: LabCluster, west: LabCluster;
   let stack: PulumiStack;
@@ -113,7 +113,7 @@ describe("an application over three clusters", function () {
     name: string,
   ): Promise<string> => {
     const namespace = client === consumer.client ? SHOP : REMOTE_SHOP;
-    return until(`an address of ${type.kind} ${name} in ${cluster.name}`, 30_000, async () => {
+    return until(`an address of ${type.kind} ${name} in ${cluster.name}`, 60_000, async () => {
       const found = await client.get<Ingress | Service>(type, { name, namespace });
       return found?.status?.loadBalancer?.ingress?.[0]?.ip;
     });
@@ -148,12 +148,12 @@ describe("an application over three clusters", function () {
     const home = await consumer.client.get(IngressResource, { name: "web", namespace: SHOP });
     expect(home?.spec?.ingressClassName).to.equal(HOME_INGRESS_CLASS);
     for (const [name, { client }] of Object.entries(providers())) {
-      const ingress = await until(`the Ingress in ${name}`, 20_000, () =>
+      const ingress = await until(`the Ingress in ${name}`, 60_000, () =>
         client.get(IngressResource, { name: "web", namespace: REMOTE_SHOP }),
       );
       expect(ingress.spec?.ingressClassName).to.equal(INGRESS_CLASS);
       expect(ingress.spec?.rules).to.deep.equal(home?.spec?.rules);
-      const door = await until(`the Service in ${name}`, 20_000, () =>
+      const door = await until(`the Service in ${name}`, 60_000, () =>
         client.get(ServiceResource, { name: "door", namespace: REMOTE_SHOP }),
       );
       expect(door.spec).to.include({ type: "LoadBalancer", loadBalancerClass: LOAD_BALANCER_CLASS });
@@ -194,7 +194,7 @@ describe("an application over three clusters", function () {
       for (const [provider, lab] of Object.entries(providers())) {
         const address = await addressOf(lab, type, name);
         expect(address).to.not.equal(own);
-        await until(`${type.kind} ${name} told to be at ${provider}`, 20_000, async () => {
+        await until(`${type.kind} ${name} told to be at ${provider}`, 60_000, async () => {
           const { metadata } = (await consumer.client.get<Ingress | Service>(type, { name, namespace: SHOP })) ?? {};
           return metadata?.annotations?.[publishedAtAnnotation(provider)] === address ? true : undefined;
         });
@@ -246,7 +246,7 @@ describe("an application over three clusters", function () {
 
   it("goes from all of them, with its data", async () => {
     await consumer.kubectl(["delete", "-n", SHOP, "--wait=false", "-f", MANIFESTS]);
-    await consumer.kubectl(["delete", "pvc", "-n", SHOP, "--all", "--timeout=60s"], { timeoutMs: 70_000 });
+    await consumer.kubectl(["delete", "pvc", "-n", SHOP, "--all", "--timeout=120s"], { timeoutMs: 130_000 });
     for (const [name, { client }] of Object.entries(providers()))
       await until(`no claim in ${name}`, 60_000, async () => {
         const { items } = await client.list(PersistentVolumeClaimResource, { namespace: REMOTE_SHOP });

@@ -18,6 +18,7 @@ import {
 import { run } from "../clusters/support/exec.js";
 import { end, findByEnvironment, readText, type ProcessIdentity } from "../clusters/support/processes.js";
 import { until } from "../clusters/support/wait.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 const MAIN = fileURLToPath(new URL("../clusters/main.ts", import.meta.url));
 /** The longest name there may be: it ends up in the paths of sockets, which the kernel limits. */
@@ -28,8 +29,10 @@ const SPECS: ClusterSpec[] = [
   { name: "ct-two", podCIDR: "10.77.0.0/16", nodes: 2 },
 ];
 
+/** One life of two clusters, in order: each test goes on from where the one before has ended. */
 describe("test clusters, local backend", function () {
-  this.timeout(300_000);
+  this.timeout(360_000);
+  stopAtFirstFailure();
   let tracesBefore: string[];
   let state: string;
   let previousState: string | undefined;
@@ -79,10 +82,10 @@ describe("test clusters, local backend", function () {
     const cluster = clusters[1];
     if (!cluster) throw new Error("no second cluster");
     await kubectl(cluster, ["apply", "-f", "-"], manifests(cluster));
-    await kubectl(cluster, ["wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s"]);
+    await kubectl(cluster, ["wait", "--for=condition=Ready", "pod", "--all", "--timeout=120s"]);
     const ask = ["exec", "client", "--", "wget", "-qO-", "-T", "5", "http://server.default.svc.cluster.local"];
     // DNS and each node's kube-proxy learn of the Service and its pod by themselves.
-    const answer = await until("an answer by the Service's name", 30_000, () => kubectl(cluster, ask));
+    const answer = await until("an answer by the Service's name", 60_000, () => kubectl(cluster, ask));
     expect(answer).to.equal("hello\n");
   });
 

@@ -46,6 +46,7 @@ import type { LabCluster } from "../support/lab.js";
 import { probe, serverContainer } from "../support/probe.js";
 import { waitFor } from "../support/wait.js";
 import { deployWeb, isReady } from "../support/workload.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 /** The consumer is in two peerings, with clusters of equal pod ranges: it has the twin's under another name, which nobody else needs. */
 const CLUSTERS = [
@@ -68,13 +69,15 @@ interface Side extends Described {
   lab: LabCluster;
 }
 
+/** One life of three clusters, in order: each test builds on those before it. */
 describe("peering by documented manifests alone", function () {
-  this.timeout(120_000);
+  this.timeout(360_000);
+  stopAtFirstFailure();
   const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-declarative-"));
   let consumer: LabCluster, provider: LabCluster, twin: LabCluster;
 
   before(async function () {
-    this.timeout(15 * 60_000);
+    this.timeout(25 * 60_000);
     const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider, twin] = lab.clusters as [LabCluster, LabCluster, LabCluster];
     await Promise.all(
@@ -128,14 +131,14 @@ describe("peering by documented manifests alone", function () {
       await applyText(provider, fillIn(manifest, substitutions));
     for (const manifest of ["identity-secret", "resource-slice"] as const)
       await applyText(consumer, fillIn(manifest, substitutions));
-    const options = { fieldSelector: `metadata.name=${NODE}`, timeoutMs: 60_000, what: `node ${NODE} Ready` };
+    const options = { fieldSelector: `metadata.name=${NODE}`, timeoutMs: 120_000, what: `node ${NODE} Ready` };
     const node = await waitFor(consumer.client, NodeResource, options, ([found]) =>
       found?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ? found : undefined,
     );
     expect(node.status?.allocatable).to.include({ cpu: "20", memory: "128Gi" });
     await consumer.client.apply(NamespaceResource, { metadata: { name: SHOP } }, { fieldManager: "test" });
     await applyText(consumer, fillIn("namespace-offloading", substitutions));
-    const offloading = { namespace: SHOP, timeoutMs: 30_000, what: `namespace ${SHOP} offloaded` };
+    const offloading = { namespace: SHOP, timeoutMs: 60_000, what: `namespace ${SHOP} offloaded` };
     await waitFor(consumer.client, NamespaceOffloadingResource, offloading, ([found]) =>
       found?.status?.offloadingPhase === "Ready" ? found : undefined,
     );
@@ -180,7 +183,7 @@ describe("peering by documented manifests alone", function () {
     }
     const { items: services } = await consumer.client.list(ServiceResource, { namespace: ofTwin });
     expect(services[0]?.metadata?.annotations).to.include({ "example.org/address-pool": "edge" });
-    await until("traffic by those gateways", 30_000, async () => (await expectTraffic(consumer, twin), true));
+    await until("traffic by those gateways", 60_000, async () => (await expectTraffic(consumer, twin), true));
   });
 
   it("refuses what cannot be, by the field's name, and leaves the tunnel alone", async () => {
@@ -284,7 +287,7 @@ async function clientKubeconfig(lab: LabCluster, user: string): Promise<string> 
     spec: { request: base64(csr), signerName: "kubernetes.io/kube-apiserver-client", usages: ["client auth"] },
   });
   await lab.kubectl(["certificate", "approve", user]);
-  const options = { fieldSelector: `metadata.name=${user}`, timeoutMs: 30_000, what: `the certificate of ${user}` };
+  const options = { fieldSelector: `metadata.name=${user}`, timeoutMs: 60_000, what: `the certificate of ${user}` };
   const certificate = await waitFor(
     client,
     CertificateSigningRequestResource,
@@ -352,7 +355,7 @@ async function runServer({ client }: LabCluster): Promise<void> {
   const by = { fieldManager: "test" };
   await client.apply(NamespaceResource, { metadata: { name: APPS } }, by);
   // Without it a pod is refused.
-  const account = { namespace: APPS, timeoutMs: 60_000, what: `the default account of namespace ${APPS}` };
+  const account = { namespace: APPS, timeoutMs: 120_000, what: `the default account of namespace ${APPS}` };
   await waitFor(client, ServiceAccountResource, account, (all) =>
     all.some(({ metadata }) => metadata?.name === "default"),
   );
@@ -366,7 +369,7 @@ async function expectConnected(client: Side, server: Side, applied: number): Pro
   const connected = async (own: Side, remote: Side): Promise<void> => {
     const options = {
       labelSelector: { [Labels.remoteClusterID]: remote.id },
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
       what: `the Connection with ${remote.id} Connected`,
     };
     await waitFor(own.lab.client, ConnectionResource, options, (connections) =>
@@ -411,7 +414,7 @@ async function gatewayPod(
   namespace: string,
   isWanted: (pod: Pod) => boolean = () => true,
 ): Promise<Pod> {
-  const options = { namespace, timeoutMs: 30_000, what: "one gateway pod" };
+  const options = { namespace, timeoutMs: 60_000, what: "one gateway pod" };
   return waitFor(client, PodResource, options, (pods) => pods.length === 1 && isWanted(pods[0]!) && pods[0]);
 }
 
@@ -423,7 +426,7 @@ async function expectVerdict(
 ): Promise<void> {
   const options = {
     namespace,
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     what: `condition Accepted ${status} ${field}`,
     describe: (gateways: object[]) =>
       JSON.stringify(gateways.map((gateway) => (gateway as { status?: object }).status)),

@@ -65,7 +65,7 @@ const GATEWAY = { labelSelector: { [Labels.networkingComponent]: "gateway" } };
 
 /** One life of a link under all that befalls its gateways, in order: each test leaves it working for the next. */
 describe("the gateways of a link", function () {
-  this.timeout(180_000);
+  this.timeout(360_000);
   stopAtFirstFailure();
 
   let consumer: LabCluster;
@@ -77,7 +77,7 @@ describe("the gateways of a link", function () {
   const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-gateway-"));
 
   before(async function () {
-    this.timeout(15 * 60_000);
+    this.timeout(25 * 60_000);
     const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     stack = new PulumiStack({
@@ -397,9 +397,9 @@ describe("the gateways of a link", function () {
     reader = "",
   ): { begun: Promise<unknown>; bytes: Promise<number> } {
     const url = `http://${remote}:${WEB_PORT}/${file}`;
-    const command = `timeout 150 wget -q -O - ${url} | ${reader} wc -c`;
+    const command = `timeout 300 wget -q -O - ${url} | ${reader} wc -c`;
     const bytes = consumer
-      .kubectl(["exec", "web", "--", "sh", "-c", command], { timeoutMs: 160_000 })
+      .kubectl(["exec", "web", "--", "sh", "-c", command], { timeoutMs: 310_000 })
       .then((count) => Number(count.trim()));
     bytes.catch(() => undefined);
     const underWay = "until pidof wget >/dev/null; do sleep 0.1; done; sleep 1";
@@ -482,7 +482,7 @@ function hostConditions<T extends RouteConfiguration | FirewallConfiguration>(
   count: number,
 ): Promise<HostCondition[]> {
   const describe = (all: T[]): string => JSON.stringify(all.map(({ status }) => status));
-  return waitFor(lab.client, type, { timeoutMs: 20_000, what: `${count} hosts' word`, describe }, ([object]) => {
+  return waitFor(lab.client, type, { timeoutMs: 60_000, what: `${count} hosts' word`, describe }, ([object]) => {
     const conditions = object?.status?.conditions ?? [];
     return conditions.length === count && conditions.every(({ status }) => status === "True") && conditions;
   });

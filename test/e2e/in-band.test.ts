@@ -51,7 +51,7 @@ const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 /** One life of a peering, in order: each test builds on the one before it. */
 describe("in-band peering with a provider whose API server is out of reach", function () {
-  this.timeout(180_000);
+  this.timeout(360_000);
   stopAtFirstFailure();
 
   let consumer: LabCluster;
@@ -62,7 +62,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
   const stateFolder = mkdtempSync(path.join(os.tmpdir(), "pulumi-liqo-in-band-"));
 
   before(async function () {
-    this.timeout(10 * 60_000);
+    this.timeout(25 * 60_000);
     const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     await Promise.all([consumer, provider].map(runServers));
@@ -94,7 +94,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
 
   function foreignCluster(what: string, predicate: (object: ForeignCluster) => boolean): Promise<ForeignCluster> {
     const describe = (all: ForeignCluster[]) => JSON.stringify(all.map(({ status }) => status));
-    return waitFor(consumer.client, ForeignClusterResource, { timeoutMs: 40_000, what, describe }, ([object]) =>
+    return waitFor(consumer.client, ForeignClusterResource, { timeoutMs: 90_000, what, describe }, ([object]) =>
       object && predicate(object) ? object : undefined,
     );
   }
@@ -105,10 +105,10 @@ describe("in-band peering with a provider whose API server is out of reach", fun
   /** Logs, commands and forwarded ports of an offloaded pod, by the cluster that has offloaded it. */
   async function streams(lab = consumer, pod = pods[0]): Promise<void> {
     const { name = "", namespace = "" } = pod?.metadata ?? {};
-    expect(await lab.kubectl(["logs", "-n", namespace, name], { timeoutMs: 20_000 })).to.contain("serving on");
+    expect(await lab.kubectl(["logs", "-n", namespace, name], { timeoutMs: 60_000 })).to.contain("serving on");
     // Standard input, its end, and the exit code all have to come through.
     const echo = ["exec", "-i", "-n", namespace, name, "--"];
-    expect(await lab.kubectl([...echo, "cat"], { input: "there and back", timeoutMs: 20_000 })).to.equal(
+    expect(await lab.kubectl([...echo, "cat"], { input: "there and back", timeoutMs: 60_000 })).to.equal(
       "there and back",
     );
     const forwarded = await throughPortForward(lab, { namespace, name, port: WEB_PORT }, async (port) =>
@@ -116,7 +116,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     );
     expect(forwarded.trim()).to.equal(`served by ${name}`);
     const failed = await lab
-      .kubectl([...echo, "sh", "-c", "exit 7"], { timeoutMs: 20_000 })
+      .kubectl([...echo, "sh", "-c", "exit 7"], { timeoutMs: 60_000 })
       .catch((error: unknown) => String(error));
     expect(failed).to.contain("exit code 7");
   }
@@ -154,7 +154,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     await waitFor(
       consumer.client,
       NodeResource,
-      { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 30_000, what: "a Ready virtual node" },
+      { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 60_000, what: "a Ready virtual node" },
       (nodes) => nodes[0]?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
     );
     await expectTraffic(consumer, provider);
@@ -216,7 +216,7 @@ describe("in-band peering with a provider whose API server is out of reach", fun
     await waitFor(
       consumer.client,
       ForeignClusterResource,
-      { timeoutMs: 20_000, what: "an established API server" },
+      { timeoutMs: 60_000, what: "an established API server" },
       ([object]) => object && isEstablished(object),
     );
     await directConnectionsEnd(consumer, provider);
@@ -296,7 +296,7 @@ async function directConnectionsEnd(from: LabCluster, to: LabCluster): Promise<v
     );
     return (await Promise.all(lists)).filter((list) => list !== "");
   };
-  await until("the end of direct connections to the provider's API server", 40_000, async () =>
+  await until("the end of direct connections to the provider's API server", 90_000, async () =>
     (await standing()).length === 0 ? true : undefined,
   );
 }
@@ -312,7 +312,7 @@ async function attempts(from: LabCluster): Promise<number> {
 }
 
 function namespaceGone({ client }: LabCluster, name: string): Promise<true> {
-  return waitFor(client, NamespaceResource, { timeoutMs: 60_000, what: `namespace ${name} gone` }, (all) =>
+  return waitFor(client, NamespaceResource, { timeoutMs: 120_000, what: `namespace ${name} gone` }, (all) =>
     all.every(({ metadata }) => metadata?.name !== name) ? (true as const) : undefined,
   );
 }

@@ -21,6 +21,7 @@ import { TCP_PORT, UDP_PORT, answered, inPod, nodesOf, probeAll } from "../suppo
 import { exposeRemote } from "../support/remote-service.js";
 import { expectTraffic, podTargets, runServers } from "../support/traffic.js";
 import { waitFor } from "../support/wait.js";
+import { stopAtFirstFailure } from "../support/stop-at-first-failure.js";
 
 /**
  * Overlapping pod ranges, of which one cluster has two: each node's pods are in their own. Traffic of the second node must find the gateway on
@@ -36,14 +37,16 @@ const NODE_PORT = 30_742;
 const SERVICE_PORTS = { tcp: 31_888, udp: 31_889 };
 const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
+/** One life of a link, in order: each test builds on those before it. */
 describe("network between two clusters from plain manifests", function () {
-  this.timeout(180_000);
+  this.timeout(360_000);
+  stopAtFirstFailure();
   let a: LabCluster, b: LabCluster;
   let podsA: Pod[], podsB: Pod[];
   const folder = mkdtempSync(path.join(os.tmpdir(), "liqo-network-"));
 
   before(async function () {
-    this.timeout(15 * 60_000);
+    this.timeout(25 * 60_000);
     const clusters = await upClusters(CLUSTERS);
     const image = await buildAgentImage();
     await loadImage(image.archive, clusters);
@@ -150,7 +153,7 @@ describe("network between two clusters from plain manifests", function () {
       ]);
       const started = Date.now();
       const [remote] = await podTargets(a, podsB, b);
-      await until("an answer", 40_000, () => ask(podsA[0]!, remote!.host), 0);
+      await until("an answer", 90_000, () => ask(podsA[0]!, remote!.host), 0);
       console.log(`      gateway of ${lab.cluster.name} killed: traffic flows again after ${Date.now() - started} ms`);
       await expectTraffic(a, b);
     }
@@ -163,7 +166,7 @@ describe("network between two clusters from plain manifests", function () {
     ]);
     for (const lab of [a, b]) {
       for (const node of lab.cluster.nodes) {
-        const deadline = Date.now() + 20_000;
+        const deadline = Date.now() + 60_000;
         let left = leftOnNode(node.netns ?? "");
         while (left !== "" && Date.now() < deadline) {
           await new Promise((resolve) => setTimeout(resolve, 200));
@@ -171,7 +174,7 @@ describe("network between two clusters from plain manifests", function () {
         }
         expect(left).to.equal("");
       }
-      await waitFor(lab.client, NetworkResource, { timeoutMs: 20_000, what: "release of remote ranges" }, (networks) =>
+      await waitFor(lab.client, NetworkResource, { timeoutMs: 60_000, what: "release of remote ranges" }, (networks) =>
         networks.every(({ metadata }) => metadata.namespace === "liqo"),
       );
       expect((await lab.client.list(InternalNodeResource)).items).to.have.length(lab.cluster.nodes.length);
@@ -193,7 +196,7 @@ describe("network between two clusters from plain manifests", function () {
 });
 
 async function connected(lab: LabCluster): Promise<void> {
-  const options = { timeoutMs: 60_000, what: `Connection of ${lab.cluster.name} Connected` };
+  const options = { timeoutMs: 120_000, what: `Connection of ${lab.cluster.name} Connected` };
   await waitFor(lab.client, ConnectionResource, options, (connections) =>
     connections.some(({ status }) => status?.value === "Connected"),
   );

@@ -32,7 +32,7 @@ const MIDWAY = /\+ +liqo:index:NetworkLink \S+ creating \(\d+s\) \S/;
 
 /** One life of a peering, in order: each test builds on the one before it. */
 describe("peering two clusters with the quick start", function () {
-  this.timeout(300_000);
+  this.timeout(360_000);
   stopAtFirstFailure();
 
   let demo: Demo;
@@ -189,7 +189,7 @@ describe("peering two clusters with the quick start", function () {
       demo.consumer.client,
       ConnectionResource,
       {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
         what: "the connection back",
         describe: (all) => all.map(({ status }) => status?.value).join(),
       },

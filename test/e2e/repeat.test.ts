@@ -78,7 +78,7 @@ const OTHER_MINOR = VERSION.replace(/\.\d+\./, (minor) => `.${Number(minor.slice
 
 /** Peering and unpeering in a row: an earlier life must not be felt in a later one. */
 describe(`peering and unpeering ${CYCLES} times in a row`, function () {
-  this.timeout(180_000);
+  this.timeout(360_000);
   stopAtFirstFailure();
 
   let consumer: LabCluster;
@@ -88,7 +88,7 @@ describe(`peering and unpeering ${CYCLES} times in a row`, function () {
   const seconds: Record<string, number[]> = {};
 
   before(async function () {
-    this.timeout(10 * 60_000);
+    this.timeout(25 * 60_000);
     const lab = await prepareAuditedLab(CLUSTERS);
     [consumer, provider] = lab.clusters as [LabCluster, LabCluster];
     const ranges = { podCIDRs: ["10.200.0.0/16"], serviceCIDR: "10.90.0.0/16" };
@@ -172,7 +172,7 @@ describe(`peering and unpeering ${CYCLES} times in a row`, function () {
       write({ there: "2", back: "2" });
       await cycle.stack.up();
       for (const { client } of [consumer, provider]) {
-        const virtual = { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 20_000, what: "allocatable cpu 2" };
+        const virtual = { labelSelector: "liqo.io/type=virtual-node", timeoutMs: 60_000, what: "allocatable cpu 2" };
         await waitFor(client, NodeResource, virtual, ([node]) => node?.status?.allocatable?.["cpu"] === "2");
       }
       // Without a standby there is no tunnel while the gateway is replaced.
@@ -182,7 +182,7 @@ describe(`peering and unpeering ${CYCLES} times in a row`, function () {
       expect(count).to.be.greaterThan(0);
       expect(inVain).to.equal(0);
       // While there was no tunnel, virtual nodes and with them their pods may have counted as not ready.
-      await until("the same pods, Ready", 20_000, async () => {
+      await until("the same pods, Ready", 60_000, async () => {
         const after = [running(consumer, namespaces.consumer), running(provider, namespaces.provider)];
         expect(await Promise.all(after)).to.deep.equal(before);
         return true;
@@ -220,7 +220,7 @@ describe(`peering and unpeering ${CYCLES} times in a row`, function () {
       expect((await tunnels()).filter((pod) => pod.startsWith("gw-"))).to.deep.equal(gateways);
       const roles = {
         fieldSelector: "metadata.name=consumer",
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
         what: "the consumer in the role of a provider alone",
         describe: (all: ForeignCluster[]) => String(all[0]?.status?.role),
       };
@@ -241,7 +241,7 @@ async function keepAsking(
   const ask = `timeout 3 wget -q -O /dev/null http://${address}:${WEB_PORT}/index.html`;
   await inClient(`rm -f /tmp/stop /tmp/asked; until ${ask}; do sleep 0.2; done`);
   const loop = `while [ ! -e /tmp/stop ]; do ${ask} || f=$((f+1)); i=$((i+1)); touch /tmp/asked; sleep 0.05; done; echo $i $((f+0))`;
-  const counts = inClient(loop, { timeoutMs: 170_000 });
+  const counts = inClient(loop, { timeoutMs: 350_000 });
   counts.catch(() => undefined);
   await inClient("until [ -e /tmp/asked ]; do sleep 0.1; done");
   const end = async (): Promise<number[]> => {
@@ -262,7 +262,7 @@ async function running({ client }: LabCluster, namespace: string): Promise<strin
 /** Namespaces that end take some seconds of Kubernetes' own. */
 async function gone({ client, cluster }: LabCluster): Promise<void> {
   const what = `no namespace ending in ${cluster.name}`;
-  await waitFor(client, NamespaceResource, { timeoutMs: 60_000, what }, (all) =>
+  await waitFor(client, NamespaceResource, { timeoutMs: 120_000, what }, (all) =>
     all.every(({ metadata }) => metadata?.deletionTimestamp === undefined),
   );
 }

@@ -89,7 +89,7 @@ const beside = ({ cluster }: LabCluster, last: number): string =>
   `${(cluster.nodes[0]?.address ?? "").split(".").slice(0, 3).join(".")}.${last}`;
 
 describe("topologies, CNIs and Service implementations", function () {
-  this.timeout(180_000);
+  this.timeout(360_000);
   stopAtFirstFailure();
   const folder = mkdtempSync(path.join(os.tmpdir(), "topologies-"));
   let outside: OutsideHost | undefined;
@@ -237,7 +237,7 @@ describe("topologies, CNIs and Service implementations", function () {
         ...hubPods.map(({ status }) => mapRemoteAddress(widesView, status?.podIP ?? "")),
       ];
       // The way there and the address that is shown there are rules of different hosts.
-      await until("the callers' addresses", 10_000, async () => {
+      await until("the callers' addresses", 60_000, async () => {
         if (host.callers.size < expected.length) await ask();
         expect([...host.callers].sort()).to.deep.equal(expected.sort());
         return true;
@@ -382,7 +382,7 @@ describe("topologies, CNIs and Service implementations", function () {
         GatewayNetwork.of(hub, a.cluster.name),
       ]);
       // Counts begin anew when rules are written, as they are when an address is lent: then it is sent once more.
-      await until("the hub's guard to count what was sent", 10_000, async () => {
+      await until("the hub's guard to count what was sent", 60_000, async () => {
         const before = await guard.counters();
         await bad.send(beyondPods(a), [...isAllowed, ...isForeign]);
         await bad.send(ofB?.host ?? "", isAllowed);
@@ -399,7 +399,7 @@ describe("topologies, CNIs and Service implementations", function () {
     it("follows a load balancer to another address by itself; a refresh and an update write it down", async () => {
       await inNode(a, ["ip", "address", "delete", `${beside(a, 245)}/32`, "dev", "eth0"]);
       await lendGatewayAddress(a, 246);
-      const followed = { timeoutMs: 30_000, what: "the hub's gateway to find the server at its new address" };
+      const followed = { timeoutMs: 60_000, what: "the hub's gateway to find the server at its new address" };
       await waitFor(hub.client, ConnectionResource, followed, (connections) =>
         connections.some(
           ({ status }) => status?.value === "Connected" && status.endpoint?.startsWith(`${beside(a, 246)}:`),
@@ -558,7 +558,7 @@ async function reflected(leaf: LabCluster, names: readonly string[]): Promise<vo
   await waitFor(
     leaf.client,
     EndpointSliceResource,
-    { namespace, timeoutMs: 30_000, what: `endpoints of ${names.join(", ")}` },
+    { namespace, timeoutMs: 60_000, what: `endpoints of ${names.join(", ")}` },
     (slices) =>
       names.every((name) =>
         slices.some(
@@ -577,7 +577,7 @@ async function lend({ client }: LabCluster, name: string, ip: string, masquerade
   return waitFor(
     client,
     IPResource,
-    { namespace: "default", timeoutMs: 10_000, what: `an address lent to ${ip}` },
+    { namespace: "default", timeoutMs: 60_000, what: `an address lent to ${ip}` },
     (ips) => ips.find((one) => one.metadata.name === name)?.status?.ip,
   );
 }

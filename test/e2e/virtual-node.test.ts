@@ -52,6 +52,7 @@ import { prepareAuditedLab } from "../support/audit.js";
 import { NO_TOKEN, askingPod, showPods } from "../support/api-access.js";
 import { attachAndTell } from "../support/attach.js";
 import { agentProcesses, killAll } from "../support/agent-processes.js";
+import { clearAway, kept } from "./virtual-node/clear-away.js";
 import { isAsExpected } from "../support/expected-status.js";
 import { inTerminal } from "../support/in-terminal.js";
 import { offloadNamespace } from "../support/offload-namespace.js";
@@ -92,7 +93,7 @@ const KEEP = process.env["KEEP_CLUSTERS"] !== undefined;
 
 /** What people do with pods of an ordinary node, done with pods of a virtual one. */
 describe("pods on a virtual node", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let consumer: LabCluster;
   let provider: LabCluster;
   let stack: PulumiStack;
@@ -111,8 +112,14 @@ describe("pods on a virtual node", function () {
     await stack.up();
     await provider.kubectl(["uncordon", second]);
     // What an autoscaler goes by takes its time: the last test looks at what has come of it.
-    await consumer.client.create(DeploymentResource, busyDeployment(NAMESPACE));
+    await consumer.client.create(DeploymentResource, kept(busyDeployment(NAMESPACE)));
     await consumer.client.create(AutoscalerResource, autoscaler(NAMESPACE));
+    await consumer.client.create(DeploymentResource, kept(deployment(NAMESPACE, "web", { requests: { cpu: "20m" } })));
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed")
+      await clearAway({ consumer, provider, specs: CLUSTERS, virtualNode: NODE, secondNode: SECOND_NODE });
   });
 
   after(async () => {
@@ -146,12 +153,11 @@ describe("pods on a virtual node", function () {
   };
   /** A Service leads to others a moment after its EndpointSlice says so. */
   const untilAnswered = (by: string[], asker?: string, url = `http://${FRONT}`): Promise<true> =>
-    until(`answers of ${by.join(" and ")} at ${url}`, 30_000, async () =>
+    until(`answers of ${by.join(" and ")} at ${url}`, 60_000, async () =>
       isDeepStrictEqual(await answersOf(url, 20, asker), by) ? true : undefined,
     );
 
   it("are changed as on any node: resized in place, given a debugger that sees their processes, and another image", async () => {
-    await consumer.client.create(DeploymentResource, deployment(NAMESPACE, "web", { requests: { cpu: "20m" } }));
     const { metadata } = await readyPod(NAMESPACE, "web");
     const name = metadata?.name ?? "";
     const before = await remotePod(name);
@@ -190,9 +196,39 @@ describe("pods on a virtual node", function () {
     expect(after.status?.containerStatuses?.[0]?.restartCount).to.equal(1);
   });
 
+  it("are resized as a whole, and have all their containers started again by a rule of one", async () => {
+    const volumeMounts = [{ name: "data", mountPath: "/data" }];
+    const fails = "[ -e /data/again ] || { touch /data/again; exit 3; }; exec sleep 100000";
+    const rule = { action: "RestartAllContainers", exitCodes: { operator: "In", values: [3] } };
+    const [main] = podSpec({}).containers;
+    const ruled = { command: ["sh", "-c", fails], volumeMounts, restartPolicy: "Never", restartPolicyRules: [rule] };
+    const whole = { resources: { requests: { cpu: "20m", memory: "16Mi" }, limits: { cpu: "100m", memory: "64Mi" } } };
+    const spec = {
+      ...podSpec({}),
+      ...whole,
+      containers: [
+        { ...main!, ...ruled },
+        { ...main!, name: "beside" },
+      ],
+      volumes: [{ name: "data", emptyDir: {} }],
+    };
+    await consumer.client.create(PodResource, offloaded({ metadata: { name: "whole", namespace: NAMESPACE }, spec }));
+    await podWhere("whole", "both its containers started again", (one) => {
+      const counts = one.status?.containerStatuses?.map(({ restartCount }) => restartCount) ?? [];
+      return isReady(one) && isDeepStrictEqual(counts, [1, 1]);
+    });
+    const resize = JSON.stringify({ spec: { resources: { requests: { cpu: "30m" } } } });
+    await consumer.kubectl(["patch", "pod", "whole", "-n", NAMESPACE, "--subresource", "resize", "-p", resize]);
+    await podWhere("whole", "30m of cpu in force", ({ status }) => {
+      const { resources } = (status ?? {}) as { resources?: { requests?: Record<string, string> } };
+      return resources?.requests?.["cpu"] === "30m";
+    });
+    await consumer.client.delete(PodResource, { name: "whole", namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+  });
+
   it("and their node show in kubectl top", async () => {
     const { metadata } = await readyPod(NAMESPACE, "web");
-    await until("figures of node and pod", 100_000, async () => {
+    await until("figures of node and pod", 240_000, async () => {
       const node = await consumer.kubectl(["top", "node", NODE, "--no-headers"]);
       const pod = await consumer.kubectl(["top", "pod", metadata?.name ?? "", "-n", NAMESPACE, "--no-headers"]);
       return /\d+m\s/.test(node) && /\d+Mi/.test(pod) && !node.includes("unknown") ? true : undefined;
@@ -202,7 +238,7 @@ describe("pods on a virtual node", function () {
   it("leave their node when it is drained, and come back once it may be used again", async () => {
     const { metadata } = await readyPod(NAMESPACE, "web");
     const left = metadata?.name ?? "";
-    await consumer.kubectl(["drain", NODE, "--ignore-daemonsets", "--timeout=60s"], { timeoutMs: 70_000 });
+    await consumer.kubectl(["drain", NODE, "--ignore-daemonsets", "--timeout=120s"], { timeoutMs: 130_000 });
     expect(await consumer.client.get(PodResource, { name: left, namespace: NAMESPACE })).to.equal(undefined);
     expect(await remotePod(left)).to.equal(undefined);
     const { spec, status } = (await consumer.client.get(NodeResource, { name: NODE })) ?? {};
@@ -215,7 +251,7 @@ describe("pods on a virtual node", function () {
     await readyPod(NAMESPACE, "web");
   });
 
-  it("answer kubectl as on any node: logs of each kind, attach, cp both ways, port-forward", async () => {
+  it("answer kubectl as on any node: logs of each kind, attach, cp both ways, terminals, port-forward", async () => {
     const name = "talker";
     // Says when it starts, ends once, and repeats from then on what it is told.
     const script =
@@ -244,8 +280,8 @@ describe("pods on a virtual node", function () {
       ["stands-by", true, undefined],
     ]);
     const logs = (...args: string[]): Promise<string> =>
-      consumer.kubectl(["logs", name, "-n", NAMESPACE, ...args], { timeoutMs: 20_000 });
-    await until("the later line", 20_000, async () =>
+      consumer.kubectl(["logs", name, "-n", NAMESPACE, ...args], { timeoutMs: 60_000 });
+    await until("the later line", 60_000, async () =>
       (await logs("-c", "main")).includes("later") ? true : undefined,
     );
     const [now = "", before = ""] = await Promise.all([logs("-c", "main"), logs("-c", "main", "--previous")]);
@@ -262,23 +298,28 @@ describe("pods on a virtual node", function () {
     const container = { namespace: NAMESPACE, pod: name, container: "main" };
     const attached = await attachAndTell(consumer, container, "one\ntwo\n", "heard two\n");
     expect(attached).to.contain("heard one\nheard two");
-    expect(await logs("-c", "main", "--tail=1")).to.equal("heard two\n");
+    // What is said goes to whoever is attached and to the log, to either first.
+    await until("the last line in the log", 60_000, async () =>
+      (await logs("-c", "main", "--tail=1")) === "heard two\n" ? true : undefined,
+    );
 
     const file = path.join(stateFolder, "copied");
     writeFileSync(file, randomBytes(300_000));
-    await consumer.kubectl(["cp", file, `${NAMESPACE}/${name}:/data/copied`, "-c", "main"], { timeoutMs: 20_000 });
-    await consumer.kubectl(["cp", `${NAMESPACE}/${name}:/data/copied`, `${file}-back`, "-c", "main"], {
-      timeoutMs: 20_000,
-    });
+    await consumer.kubectl(["cp", file, `${NAMESPACE}/${name}:/data/copied`, "-c", "main"]);
+    await consumer.kubectl(["cp", `${NAMESPACE}/${name}:/data/copied`, `${file}-back`, "-c", "main"]);
     expect(readFileSync(`${file}-back`).equals(readFileSync(file))).to.equal(true);
     const untilSize = (size: string): string => `until [ "$(stty size)" = "${size}" ]; do sleep 0.1; done; stty size`;
     const sizes = { first: { rows: 33, columns: 77 }, shown: "33 77", second: { rows: 44, columns: 88 } };
     const inMain = [name, "-n", NAMESPACE, "-c", "main"];
-    const look = ["--", "timeout", "20", "sh", "-c", `${untilSize("33 77")}; ${untilSize("44 88")}`];
-    expect(await inTerminal(consumer, sizes, ["exec", "-it", ...inMain, ...look])).to.match(/33 77\s+44 88/);
-    // As older clients speak.
-    const spdy = { env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" }, input: "told\n" };
-    expect(await consumer.kubectl(["exec", "-i", ...inMain, "--", "cat"], spdy)).to.equal("told\n");
+    const look = ["--", "timeout", "60", "sh", "-c", `${untilSize("33 77")}; ${untilSize("44 88")}`];
+    // Without them it is SPDY, as older clients speak.
+    for (const webSockets of ["true", "false"]) {
+      const env = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: webSockets };
+      const shown = await inTerminal(consumer, sizes, ["exec", "-it", ...inMain, ...look], env);
+      expect(shown, `by WebSocket: ${webSockets}`).to.match(/33 77\s+44 88/);
+      const told = { env: { ...process.env, ...env }, input: "told\n" };
+      expect(await consumer.kubectl(["exec", "-i", ...inMain, "--", "cat"], told)).to.equal("told\n");
+    }
     const failing = consumer.kubectl(["exec", name, "-n", NAMESPACE, "-c", "main", "--", "sh", "-c", "exit 7"]);
     expect(messageOf(await failing.catch((error: unknown) => error))).to.contain("exit code 7");
     const pod = { namespace: NAMESPACE, name, port: 8080 };
@@ -303,7 +344,7 @@ describe("pods on a virtual node", function () {
     await podWhere(name, "it running", isReady);
     const seen: string[] = [];
     const saw = (line: string): Promise<true> =>
-      until(`line "${line}"`, 20_000, () => (seen.includes(line) ? true : undefined));
+      until(`line "${line}"`, 60_000, () => (seen.includes(line) ? true : undefined));
     const make = (file: string): Promise<string> =>
       consumer.kubectl(["exec", name, "-n", NAMESPACE, "--", "touch", file]);
     const endAfterTwo = async (): Promise<void> => {
@@ -350,13 +391,13 @@ describe("pods on a virtual node", function () {
 
     const settings = { name: "settings", namespace: NAMESPACE };
     await consumer.client.mergePatch(ConfigMapResource, settings, { data: { mode: "second" } });
-    await until("the ConfigMap at the provider", 20_000, async () => {
+    await until("the ConfigMap at the provider", 60_000, async () => {
       const found = await provider.client.get(ConfigMapResource, { ...settings, namespace: REMOTE_NAMESPACE });
       return found?.data?.["mode"] === "second" ? true : undefined;
     });
     // A kubelet brings files up to date when the pod changes, or after a minute or two.
     await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "tier=silver", "--overwrite"]);
-    await until("the files brought up to date", 110_000, async () => {
+    await until("the files brought up to date", 300_000, async () => {
       const files = await inside("cd /etc; cat settings/mode all/settings/mode; grep tier pod/labels");
       return files === 'secondsecondtier="silver"' ? true : undefined;
     });
@@ -373,7 +414,7 @@ describe("pods on a virtual node", function () {
     const [main] = after.status?.containerStatuses ?? [];
     expect(main?.restartCount).to.equal(1);
     expect(main?.lastState?.terminated).to.include({ exitCode: 137, message: "begun\nasked to end\n" });
-    await until("the event of the illness", 20_000, async () => {
+    await until("the event of the illness", 90_000, async () => {
       const described = await consumer.kubectl(["describe", "pod", name, "-n", NAMESPACE]);
       return /Killing.*failed liveness probe/.test(described) ? true : undefined;
     });
@@ -396,7 +437,7 @@ describe("pods on a virtual node", function () {
         JSON.stringify(unlike(pods).map(({ metadata, status }) => [metadata?.name, status]));
       const seen = new Set<string>();
       const what = "all pods once as their annotations expect";
-      await waitFor(consumer.client, PodResource, { namespace, timeoutMs: 90_000, what, describe }, (pods) => {
+      await waitFor(consumer.client, PodResource, { namespace, timeoutMs: 240_000, what, describe }, (pods) => {
         for (const { metadata } of pods.filter((pod) => !unlike([pod]).length)) seen.add(metadata?.name ?? "");
         return pods.every(({ metadata }) => seen.has(metadata?.name ?? ""));
       });
@@ -465,7 +506,7 @@ describe("pods on a virtual node", function () {
     const spec = { ...frontService(NAMESPACE).spec, sessionAffinity: "ClientIP" };
     await consumer.client.create(ServiceResource, { metadata: { name: "sticky", namespace: NAMESPACE }, spec });
     await untilAnswered(["far", "near"], asker);
-    const [chosen = ""] = await until("an answer at sticky", 30_000, async () => {
+    const [chosen = ""] = await until("an answer at sticky", 60_000, async () => {
       const answers = await answersOf("http://sticky", 1, asker);
       return answers.includes("nobody") ? undefined : answers;
     });
@@ -517,7 +558,7 @@ describe("pods on a virtual node", function () {
     expect(next.metadata?.uid).to.not.equal(first?.uid);
     expect(isReady((await remotePod(next.metadata?.name ?? ""))!)).to.equal(true);
     await consumer.kubectl(["delete", "deployment", "hoarder", "-n", NAMESPACE]);
-    await until("the end of both at the provider", 30_000, async () => {
+    await until("the end of both at the provider", 60_000, async () => {
       const names = [first?.name, next.metadata?.name].map((name) => remotePod(name ?? ""));
       return (await Promise.all(names)).every((pod) => pod === undefined) ? true : undefined;
     });
@@ -526,7 +567,7 @@ describe("pods on a virtual node", function () {
   it("run to their ends as a Job's: each index once, one again after a failure that passes, and none for one that does not", async () => {
     const id = { name: "indexed", namespace: NAMESPACE };
     await consumer.client.create(JobResource, indexedJob(id));
-    const options = { timeoutMs: 60_000, what: "the end of the Job", ...only(NAMESPACE, id.name) };
+    const options = { timeoutMs: 120_000, what: "the end of the Job", ...only(NAMESPACE, id.name) };
     const { status } = await waitFor(consumer.client, JobResource, options, ([job]) =>
       job?.status?.conditions?.some(({ type }) => type === "Failed") ? job : undefined,
     );
@@ -544,7 +585,7 @@ describe("pods on a virtual node", function () {
     const end = (index: string, code: number): object => ({ index, node: NODE, code, finalizers: [] });
     expect(ends).to.have.deep.members([end("0", 0), end("1", 7), end("1", 0), end("2", 42)]);
     await consumer.kubectl(["delete", "job", id.name, "-n", NAMESPACE]);
-    await until("the end of all at the provider", 30_000, async () => {
+    await until("the end of all at the provider", 60_000, async () => {
       const remote = pods.map(({ metadata }) => remotePod(metadata?.name ?? ""));
       return (await Promise.all(remote)).every((pod) => pod === undefined) ? true : undefined;
     });
@@ -584,7 +625,7 @@ describe("pods on a virtual node", function () {
     killAll(agents);
     await upClusters([spec], { progress: silent });
     // Something that only a virtual node at work can do.
-    await until("the label at the provider", 60_000, async () => {
+    await until("the label at the provider", 180_000, async () => {
       await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "after=outage", "--overwrite"]).catch(() => "");
       return (await remotePod(name))?.metadata?.labels?.["after"] === "outage" ? true : undefined;
     });
@@ -619,7 +660,7 @@ describe("pods on a virtual node", function () {
     }
     // Something that only a link at work can do.
     await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "after=flaps", "--overwrite"]);
-    await until("the label at the provider", 20_000, async () =>
+    await until("the label at the provider", 60_000, async () =>
       (await remotePod(name))?.metadata?.labels?.["after"] === "flaps" ? true : undefined,
     );
     const after = await podWhere(name, "the pod Ready", isReady);
@@ -655,7 +696,7 @@ describe("pods on a virtual node", function () {
         EndpointSliceResource,
         {
           ...{ namespace: NAMESPACE, labelSelector: `kubernetes.io/service-name=${FRONT}` },
-          ...{ timeoutMs: 20_000, what: "far not ready in the EndpointSlice" },
+          ...{ timeoutMs: 60_000, what: "far not ready in the EndpointSlice" },
         },
         (slices) => {
           const endpoints = slices.flatMap((slice) => slice.endpoints);
@@ -668,7 +709,7 @@ describe("pods on a virtual node", function () {
       // What kubectl asks for goes from API server to API server.
       expect(await consumer.kubectl(["exec", "far", "-n", NAMESPACE, "--", "echo", "here"])).to.equal("here\n");
       const lease = { namespace: "kube-node-lease", fieldSelector: `metadata.name=${NODE}` };
-      await waitFor(consumer.client, LeaseResource, { ...lease, timeoutMs: 20_000, what: "the lease" }, ([found]) => {
+      await waitFor(consumer.client, LeaseResource, { ...lease, timeoutMs: 60_000, what: "the lease" }, ([found]) => {
         return Date.parse(found?.spec?.renewTime ?? "") > sinceThen;
       });
     });
@@ -721,7 +762,7 @@ describe("pods on a virtual node", function () {
     await consumer.kubectl(["delete", "pod", "-A", "-l", labels, "--grace-period=0", "--force"]);
     // Something only its successor can do.
     await consumer.kubectl(["label", "pod", name, "-n", NAMESPACE, "after=restart", "--overwrite"]);
-    await until("the label at the provider", 60_000, async () =>
+    await until("the label at the provider", 180_000, async () =>
       (await remotePod(name))?.metadata?.labels?.["after"] === "restart" ? true : undefined,
     );
     const after = await podWhere(name, "the pod Ready", isReady);
@@ -738,8 +779,8 @@ describe("pods on a virtual node", function () {
     const running = await remotePod(name);
     const node = running?.spec?.nodeName ?? "";
     const selector = `--pod-selector=liqo.io/managed-by=shadowpod`;
-    await provider.kubectl(["drain", node, selector, "--ignore-daemonsets", "--timeout=60s"], { timeoutMs: 70_000 });
-    const next = await until("another remote pod", 60_000, async () => {
+    await provider.kubectl(["drain", node, selector, "--ignore-daemonsets", "--timeout=120s"], { timeoutMs: 130_000 });
+    const next = await until("another remote pod", 120_000, async () => {
       const pod = await remotePod(name);
       return pod && isReady(pod) && pod.metadata?.uid !== running?.metadata?.uid ? pod : undefined;
     });
@@ -774,7 +815,7 @@ describe("pods on a virtual node", function () {
     expect(moved.metadata?.uid).to.equal(mobile.metadata?.uid);
     expect((await remotePod(mobileName))?.spec?.nodeName).to.equal(spare);
     await podWhere(soleName, "that nothing is known of it", (pod) => !isReady(pod));
-    const held = await until("the eviction", 20_000, async () => {
+    const held = await until("the eviction", 60_000, async () => {
       const pod = await remotePod(soleName);
       return pod?.metadata?.deletionTimestamp ? pod : undefined;
     });
@@ -804,7 +845,7 @@ describe("pods on a virtual node", function () {
     const spec = { class: offered, providerClusterID, resources: { cpu: "1", memory: "512Mi", pods: "1" } };
     const slice = ResourceSliceResource.build({ metadata: { ...id, labels, annotations }, spec });
     await consumer.client.create(ResourceSliceResource, slice);
-    const node = await until(`node ${SECOND_NODE}`, 60_000, async () => {
+    const node = await until(`node ${SECOND_NODE}`, 120_000, async () => {
       const found = await consumer.client.get(NodeResource, { name: SECOND_NODE });
       return found?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
         ? found
@@ -824,12 +865,12 @@ describe("pods on a virtual node", function () {
     await consumer.client.create(PodResource, podOfSecond("urgent", "urgent"));
     await podWhere("urgent", "the urgent pod Ready in its place", isReady);
     // It has made room by its end; what is left of it goes a moment later.
-    await until("the end of the other", 20_000, async () =>
+    await until("the end of the other", 60_000, async () =>
       (await consumer.client.get(PodResource, { name: "of-second", namespace: NAMESPACE })) ? undefined : true,
     );
     expect(await remotePod("of-second")).to.equal(undefined);
     await consumer.client.delete(ResourceSliceResource, id);
-    await until(`the end of node ${SECOND_NODE}`, 60_000, async () =>
+    await until(`the end of node ${SECOND_NODE}`, 120_000, async () =>
       (await consumer.client.get(NodeResource, { name: SECOND_NODE })) ? undefined : true,
     );
     expect(await remotePod("urgent")).to.equal(undefined);
@@ -843,7 +884,7 @@ describe("pods on a virtual node", function () {
     const refused = await podWhere("greedy", "the refusal", ({ status }) => status?.reason === "OffloadingRefused");
     expect(refused.status?.message).to.contain("peering cpu quota usage exceeded");
     // Nobody waits for events.
-    await until("the event of the refusal", 20_000, async () =>
+    await until("the event of the refusal", 90_000, async () =>
       (await consumer.kubectl(["describe", "pod", "greedy", "-n", NAMESPACE])).includes("FailedReflection")
         ? true
         : undefined,
@@ -855,7 +896,7 @@ describe("pods on a virtual node", function () {
   it("of a DaemonSet that tolerates everything do not come", async () => {
     const everywhere = { name: "everywhere", namespace: NAMESPACE };
     await consumer.client.create(DaemonSetResource, daemonSet(everywhere));
-    await until("the DaemonSet ready where it runs", 60_000, async () => {
+    await until("the DaemonSet ready where it runs", 120_000, async () => {
       const { status } = (await consumer.client.get(DaemonSetResource, everywhere)) ?? {};
       return status?.desiredNumberScheduled === 1 && status.numberReady === 1 ? true : undefined;
     });
@@ -922,7 +963,7 @@ describe("pods on a virtual node", function () {
   it("are as many as an autoscaler makes them, by what they use at the provider", async () => {
     const id = { name: BUSY, namespace: NAMESPACE };
     // While a new replica has no figures yet, the status may tell of none at all for a moment.
-    const used = await until("another replica, and what pods use", 100_000, async () => {
+    const used = await until("another replica, and what pods use", 300_000, async () => {
       const { status } = (await consumer.client.get(AutoscalerResource, id)) ?? {};
       const current = status?.currentMetrics?.[0]?.resource?.current;
       return (status?.desiredReplicas ?? 0) > 1 ? current?.averageUtilization : undefined;
@@ -987,7 +1028,7 @@ async function watchStates<T extends KubeObject>(
 
 /** Waits until these pods of agents that were killed are Ready by new containers: what they say is of now, no longer of before. */
 async function agentsReturned({ client }: LabCluster, podUids: ReadonlySet<string>): Promise<void> {
-  await waitFor(client, PodResource, { timeoutMs: 60_000, what: "every agent Ready again" }, (pods) => {
+  await waitFor(client, PodResource, { timeoutMs: 180_000, what: "every agent Ready again" }, (pods) => {
     const ours = pods.filter(({ metadata }) => podUids.has(metadata?.uid ?? ""));
     const again = ours.filter((pod) => isReady(pod) && (pod.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
     return again.length === podUids.size;
@@ -996,7 +1037,7 @@ async function agentsReturned({ client }: LabCluster, podUids: ReadonlySet<strin
 
 /** Waits until nothing of an earlier outage is left on a node: its network is there again, and nothing of Kubernetes' own taints it. */
 async function nodeSettled({ client }: LabCluster, name: string): Promise<void> {
-  await waitFor(client, ConnectionResource, { timeoutMs: 60_000, what: "the tunnel" }, (all) =>
+  await waitFor(client, ConnectionResource, { timeoutMs: 120_000, what: "the tunnel" }, (all) =>
     all.every(({ status }) => status?.value === ConnectionValue.connected),
   );
   await nodeWhere({ client }, name, `node ${name} as ever`, (node) => {
@@ -1011,7 +1052,7 @@ async function nodeWhere(
   what: string,
   condition: (node: Node) => boolean,
 ): Promise<void> {
-  const options = { fieldSelector: `metadata.name=${name}`, timeoutMs: 60_000, what };
+  const options = { fieldSelector: `metadata.name=${name}`, timeoutMs: 120_000, what };
   await waitFor(client, NodeResource, options, ([node]) => node && condition(node));
 }
 
@@ -1125,7 +1166,7 @@ function sidecar(name: string): Container {
 }
 
 function prepared(file = "/data/prepared"): Probe {
-  return { exec: { command: ["test", "-e", file] }, periodSeconds: 1 };
+  return { exec: { command: ["test", "-e", file] }, periodSeconds: 1, timeoutSeconds: 10 };
 }
 
 function daemonSet(id: { name: string; namespace: string }): DaemonSet {

@@ -31,10 +31,10 @@ export async function installAgent({ client }: LabCluster, { version, ...chosen 
 
 /** Waits for what an agent makes by itself, a moment after its installation: the addresses that it lends, and what stands for its nodes. */
 export async function ownObjects({ client, cluster }: LabCluster): Promise<void> {
-  await waitFor(client, IPResource, { timeoutMs: 30_000, what: "the agent's own addresses" }, (all) =>
+  await waitFor(client, IPResource, { timeoutMs: 90_000, what: "the agent's own addresses" }, (all) =>
     [Names.apiServerIP, Names.apiServerProxyIP].every((name) => all.some(({ metadata }) => metadata.name === name)),
   );
-  const nodes = { timeoutMs: 30_000, what: "the agent's InternalNodes" };
+  const nodes = { timeoutMs: 90_000, what: "the agent's InternalNodes" };
   await waitFor(client, InternalNodeResource, nodes, ({ length }) => length === cluster.nodes.length);
 }
 
@@ -46,7 +46,7 @@ export async function allRun(
 ): Promise<void> {
   const options = {
     labelSelector,
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
     what: `the agent of image ${image} everywhere`,
     describe: (pods: Pod[]) =>
       pods.map(({ metadata, spec }) => `${metadata?.name} ${spec?.containers[0]?.image}`).join(),

@@ -6,7 +6,7 @@ export interface ExecOptions {
   input?: string;
   /** The program never hears that its input has ended. */
   keepsInputOpen?: boolean;
-  /** Milliseconds; the program is killed after them and the call fails. Default 60000. */
+  /** Milliseconds; the program is killed after them and the call fails. Default 120000. */
   timeoutMs?: number;
   /** Each line of output as it comes, for progress. */
   onLine?: (line: string) => void;
@@ -25,7 +25,7 @@ export interface ExecResult {
 
 /** Runs a program to its end and returns what it printed. Throws with its last lines when it fails. */
 export function exec(program: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
-  const timeoutMs = options.timeoutMs ?? 60_000;
+  const timeoutMs = options.timeoutMs ?? 120_000;
   return new Promise((resolve, reject) => {
     const { cwd, env, signal, interruption } = options;
     const child = spawn(program, args, { cwd, env, signal, stdio: "pipe", detached: interruption !== undefined });

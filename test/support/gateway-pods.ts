@@ -5,11 +5,11 @@ import type { LabCluster } from "./lab.js";
 import { waitFor } from "./wait.js";
 
 /** Longer than a pod takes to end. */
-const DRAIN_SECONDS = 60;
+const DRAIN_SECONDS = 120;
 
 /** The one pod of a cluster's gateway that serves, once there is one. */
 export function activeGateway({ client }: LabCluster): Promise<Pod> {
-  const options = { labelSelector: `${Labels.gatewayActive}=true`, timeoutMs: 30_000, what: "one active gateway" };
+  const options = { labelSelector: `${Labels.gatewayActive}=true`, timeoutMs: 60_000, what: "one active gateway" };
   return waitFor(client, PodResource, options, (pods) => {
     const active = pods.filter((pod) => !isDeleting(pod));
     return active.length === 1 ? active[0] : undefined;

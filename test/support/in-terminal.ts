@@ -12,12 +12,13 @@ export interface TerminalSize {
 
 /**
  * Runs the real kubectl in a terminal, as a person does, and returns what it has shown. The terminal has the first size from the start; it is resized to the
- * second once the text has been shown.
+ * second once the text has been shown. `env` is more of its environment.
  */
 export async function inTerminal(
   { cluster }: LabCluster,
   sizes: { first: TerminalSize; shown: string; second: TerminalSize },
   args: readonly string[],
+  env?: NodeJS.ProcessEnv,
 ): Promise<string> {
   const access = ["--kubeconfig", cluster.kubeconfigPath, "--context", cluster.context];
   const command = [await ensureTool("kubectl"), ...access, ...args].map(quoted).join(" ");
@@ -29,7 +30,8 @@ export async function inTerminal(
   try {
     const args = ["--quiet", "--flush", "--return", "--command", script, record];
     // Its end would be typed, and read as a NUL once the terminal is raw.
-    return (await exec("script", args, { timeoutMs: 30_000, keepsInputOpen: true })).stdout;
+    const options = { timeoutMs: 90_000, keepsInputOpen: true, env: { ...process.env, ...env } };
+    return (await exec("script", args, options)).stdout;
   } finally {
     rmSync(folder, { recursive: true });
   }

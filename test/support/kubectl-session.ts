@@ -4,7 +4,7 @@ import { ensureTool } from "../clusters/index.js";
 import type { LabCluster } from "./lab.js";
 
 /** For what is waited for. */
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 export interface KubectlSession<F, T> {
   /** After kubectl's own access to the cluster. */

@@ -7,7 +7,7 @@ import { exec } from "./exec.js";
  */
 export async function nodeState(netns: string): Promise<Set<string>> {
   const inside = async (program: string, ...args: string[]): Promise<string> =>
-    (await exec("nsenter", [`--net=/run/netns/${netns}`, program, ...args], { timeoutMs: 20_000 })).stdout;
+    (await exec("nsenter", [`--net=/run/netns/${netns}`, program, ...args], { timeoutMs: 60_000 })).stdout;
   const addresses = await settledAddresses(() => inside("ip", "-j", "address"));
   const [links, routes, rules, neighbours, ruleset, settings] = await Promise.all([
     inside("ip", "-d", "-j", "link"),

@@ -7,7 +7,7 @@ import { NamespaceResource } from "../../agent/runtime/index.js";
 import type { LabCluster } from "./lab.js";
 import { waitFor } from "./wait.js";
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 const FIELD_MANAGER = { fieldManager: "test" };
 
 /**

@@ -123,7 +123,7 @@ export async function probeAll(sources: readonly Source[], targets: readonly Tar
 
 /** Probes until all is answered: Services' endpoints are reflected, and each node's kube-proxy learns of them, a moment after the pods are Ready. */
 export async function answered(what: string, sources: readonly Source[], targets: readonly Target[]): Promise<void> {
-  await until(what, 30_000, async () => {
+  await until(what, 60_000, async () => {
     const failures = await probeAll(sources, targets);
     if (failures.length > 0) throw new Error(failures.join("; "));
     return true;

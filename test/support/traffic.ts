@@ -20,7 +20,7 @@ export async function runServers(lab: LabCluster): Promise<Pod[]> {
 }
 
 function serversOf({ client, cluster }: LabCluster): Promise<Pod[]> {
-  const options = { namespace: "default", labelSelector: APP, timeoutMs: 60_000, what: "a server Ready on each node" };
+  const options = { namespace: "default", labelSelector: APP, timeoutMs: 120_000, what: "a server Ready on each node" };
   return waitFor(client, PodResource, options, (pods) => {
     const ready = pods.filter((pod) => isReady(pod) && pod.status?.podIP);
     return ready.length === cluster.nodes.length && ready;
@@ -29,14 +29,14 @@ function serversOf({ client, cluster }: LabCluster): Promise<Pod[]> {
 
 /**
  * TCP and UDP, small and full-size packets, both ways between the servers of all nodes of two peers. Nodes follow a gateway that has come or
- * moved by themselves, a moment after its tunnel is there: they have ten seconds.
+ * moved by themselves, a moment after its tunnel is there: they have half a minute.
  *
  * @throws Error with what is not answered, as "source → target: what"
  */
 export async function expectTraffic(a: LabCluster, b: LabCluster): Promise<void> {
   const [atA, atB] = await Promise.all([serversOf(a), serversOf(b)]);
   const [toA, toB] = await Promise.all([podTargets(b, atA, a), podTargets(a, atB, b)]);
-  await until(`traffic between ${a.cluster.name} and ${b.cluster.name}, both ways`, 10_000, async () => {
+  await until(`traffic between ${a.cluster.name} and ${b.cluster.name}, both ways`, 30_000, async () => {
     const ask = (from: LabCluster, pods: readonly Pod[], targets: readonly Target[]): Promise<string[]> =>
       probeAll(
         pods.map((pod) => inPod(from, pod)),

@@ -111,13 +111,13 @@ export async function deployWeb(
   });
 }
 
-/** Waits on the pods of a namespace, and tells how each stood when the deadline (60 s by default) passes. */
+/** Waits on the pods of a namespace, and tells how each stood when the deadline (120 s by default) passes. */
 export function waitForPods<R>(
   lab: LabCluster,
   namespace: string,
   what: string,
   predicate: (pods: Pod[]) => R | undefined | false,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
 ): Promise<R> {
   return waitFor(lab.client, PodResource, { namespace, timeoutMs, what, describe: describePods }, predicate);
 }

@@ -1,32 +1,27 @@
 import type { Pod } from "kubernetes-types/core/v1";
 import { NamespaceOffloadingResource, Names, type NamespaceOffloading } from "../../api/index.js";
-import {
-  Controller,
-  findCondition,
-  hasController,
-  isDeleting,
-  keyOf,
-  NamespaceResource,
-  PodResource,
-  splitKey,
-} from "../../runtime/index.js";
+import { Controller, isDeleting, keyOf, NamespaceResource, PodResource, splitKey } from "../../runtime/index.js";
 import type { PatchOperation } from "../webhooks/admission.js";
 import { hasOtherTerms, offloadingPatch, toleratesVirtualNodes } from "../webhooks/pod-affinity.js";
 import type { ControllerContext } from "../context.js";
 import { isDaemonPod } from "./daemon-pod.js";
+import { waitingPods } from "./informers.js";
+import { makeAnew, type Outdated } from "./make-anew.js";
 import { preparesPods, webhookConfigurations } from "./prepared-pods.js";
 import { unlessGone } from "./unless-gone.js";
 
-/** Why a pod is not as one that is made now, and what nobody but the user can do. */
-const EARLY = {
+const PURPOSE = "the nodes that its namespace is offloaded to";
+const EARLY: Outdated = {
   reason: "PredatesOffloading",
   message:
     "the pod is older than the offloading of its namespace, and cannot be given the node affinity that it needs: delete and create it again",
+  purpose: PURPOSE,
 };
-const CHANGED = {
+const CHANGED: Outdated = {
   reason: "PredatesClusterSelector",
   message:
     "the pod has the node affinity that its namespace's offloading asked for before it was changed, and cannot be given another: delete and create it again",
+  purpose: PURPOSE,
 };
 
 /**
@@ -37,11 +32,11 @@ const CHANGED = {
  */
 export function earlyPodsController(context: ControllerContext): Controller {
   const { client, informers, logger } = context;
-  const pods = informers.for(PodResource, { fieldSelector: "spec.nodeName=,status.phase=Pending" });
+  const pods = waitingPods(context);
   const offloadings = informers.for(NamespaceOffloadingResource);
   const namespaces = informers.for(NamespaceResource);
   const configurations = webhookConfigurations(context);
-  const events = context.recorder("namespaceoffloading-controller");
+  const by = { client, events: context.recorder("namespaceoffloading-controller") };
 
   async function reconcile(key: string): Promise<void> {
     const pod = pods.get(key);
@@ -50,31 +45,17 @@ export function earlyPodsController(context: ControllerContext): Controller {
     if (!pod?.spec || !offloading || isDeleting(offloading) || isDeleting(pod) || isDaemonPod(pod)) return;
     // As long as admission leaves them alone a pod made anew would be no better: until the label is there, or for good.
     if (!preparesPods(configurations.list(), namespaces.get(namespace))) return;
-    if (!isEarly(pod)) return hasOtherTerms(pod, offloading.spec) ? makeAnew(pod, CHANGED) : undefined;
+    if (!isEarly(pod)) return hasOtherTerms(pod, offloading.spec) ? makeAnew(by, pod, CHANGED) : undefined;
     const patch = offloadingPatch(pod.spec, offloading.spec);
     if (patch.length === 0) return;
     if (patch.every(({ path }) => path === "/spec/tolerations")) return tolerate(pod, patch);
-    await makeAnew(pod, EARLY);
-  }
-
-  async function makeAnew(pod: Pod, { reason, message }: typeof EARLY): Promise<void> {
-    if (!isUnschedulable(pod)) return;
-    if (hasController(pod)) return replace(pod, reason);
-    events.warning(PodResource, pod, reason, message);
+    await makeAnew(by, pod, EARLY);
   }
 
   async function tolerate(pod: Pod, patch: PatchOperation[]): Promise<void> {
     const { name = "", namespace, uid } = pod.metadata ?? {};
     const guarded = [{ op: "test", path: "/metadata/uid", value: uid }, ...patch];
     await unlessGone(client.jsonPatch(PodResource, { name, namespace }, guarded));
-  }
-
-  async function replace(pod: Pod, reason: string): Promise<void> {
-    const { name = "", namespace, uid } = pod.metadata ?? {};
-    await client.delete(PodResource, { name, namespace }, { uid });
-    const message =
-      "deleted before it had a node, so that it is made anew for the nodes that its namespace is offloaded to";
-    events.normal(PodResource, pod, reason, message);
   }
 
   const inNamespace = (namespace: string): string[] => pods.inNamespace(namespace).map(keyOf);
@@ -88,8 +69,4 @@ export function earlyPodsController(context: ControllerContext): Controller {
 /** Whether a pod was made without any thought of virtual nodes. */
 export function isEarly(pod: Pod): boolean {
   return !isDeleting(pod) && !isDaemonPod(pod) && !toleratesVirtualNodes(pod.spec);
-}
-
-function isUnschedulable({ status }: Pod): boolean {
-  return findCondition(status?.conditions, "PodScheduled")?.status === "False";
 }

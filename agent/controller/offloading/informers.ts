@@ -23,6 +23,11 @@ export function offloadedPods({ informers }: WithInformers): Informer<Pod> {
     .addIndex(BY_NODE, (pod) => (pod.spec?.nodeName ? [pod.spec.nodeName] : []));
 }
 
+/** Pods that no node has been found for yet. */
+export function waitingPods({ informers }: WithInformers): Informer<Pod> {
+  return informers.for(PodResource, { fieldSelector: "spec.nodeName=,status.phase=Pending" });
+}
+
 /** On the provider: the Pods that were made for ShadowPods. */
 export function podsOfShadowPods({ informers }: WithInformers): Informer<Pod> {
   return informers.for(PodResource, { labelSelector: `${Labels.managedBy}=${LabelValues.shadowPodManager}` });

@@ -16,6 +16,7 @@ import { WebhookPaths } from "./paths.js";
 import { peerWriteValidator } from "./peer-writes.js";
 import { peeringUserValidator } from "./peering-user-writes.js";
 import { podMutator } from "./pod.js";
+import { validatePodRoom } from "./pod-room.js";
 import { resourceSliceValidator } from "./resource-slice.js";
 import { WebhookServer } from "./server.js";
 import { shadowPodMutator, shadowPodValidator } from "./shadow-pod.js";
@@ -66,6 +67,7 @@ function serviceHosts(namespace: string): string[] {
 function handlersOf(context: WebhookContext): Map<string, AdmissionHandler> {
   return new Map<string, AdmissionHandler>([
     [WebhookPaths.pod, podMutator(context)],
+    [WebhookPaths.podRoom, validatePodRoom],
     [WebhookPaths.daemonSets, mutateDaemonSet],
     [WebhookPaths.mutateShadowPods, shadowPodMutator(context)],
     [WebhookPaths.validateShadowPods, shadowPodValidator(context)],

@@ -1,9 +1,13 @@
 /** The name of the webhook that prepares pods for virtual nodes. */
 export const POD_WEBHOOK = "pod.mutate.liqo.io";
 
+/** On a Pod that is made for a ShadowPod: how much of its user's Quota it is made for, by resource, in JSON. */
+export const ROOM_ANNOTATION = "offloading.liqo.io/room";
+
 /** Where each webhook is served (API specification, §12). */
 export const WebhookPaths = {
   pod: "/mutate/pod",
+  podRoom: "/validate/pods",
   daemonSets: "/mutate/daemonsets",
   mutateShadowPods: "/mutate/shadowpods",
   validateShadowPods: "/validate/shadowpods",

@@ -100,7 +100,7 @@ export function checkShadowPodUpdate(old: ShadowPod, shadow: ShadowPod): Admissi
   if (old.metadata.labels?.[label] !== shadow.metadata.labels?.[label]) return deny(`label ${label} is immutable`);
   if (!isDeepStrictEqual(fixedPart(old.spec.pod), fixedPart(shadow.spec.pod))) {
     return deny(
-      "of spec.pod only images and resources of containers and init containers, activeDeadlineSeconds, tolerations and ephemeralContainers may be changed",
+      "of spec.pod only its resources, images and resources of containers and init containers, activeDeadlineSeconds, tolerations and ephemeralContainers may be changed",
     );
   }
   return allow();
@@ -111,6 +111,7 @@ function fixedPart(pod: PodSpec | undefined): object | undefined {
   const fixed = (container: Container): Container => ({ ...container, image: undefined, resources: undefined });
   return {
     ...pod,
+    ...{ resources: undefined },
     activeDeadlineSeconds: undefined,
     tolerations: undefined,
     ephemeralContainers: undefined,

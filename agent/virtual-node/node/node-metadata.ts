@@ -18,8 +18,14 @@ interface Applied {
   taints: string[];
 }
 
+/** What a virtual node's process is told of its Node, beside the VirtualNode itself. */
+export type NodeSettings = Pick<
+  VirtualNodeConfig,
+  "nodeName" | "foreignClusterId" | "nodeExtraLabels" | "nodeExtraAnnotations"
+>;
+
 /** Labels, annotations and taints that the virtual node wants on its Node (offloading specification, §3). */
-export function desiredNodeMetadata(config: VirtualNodeConfig, virtualNode: VirtualNode): NodeMetadata {
+export function desiredNodeMetadata(config: NodeSettings, virtualNode: VirtualNode): NodeMetadata {
   const { spec } = virtualNode;
   return {
     labels: {

@@ -4,6 +4,20 @@ import type { VirtualNodeConfig } from "../arguments.js";
 import { desiredNodeMetadata } from "./node-metadata.js";
 import { nodeConditions, sameConditions, type NodeConditionInputs } from "./node-conditions.js";
 
+/**
+ * What a consumer's API server and scheduler (Kubernetes 1.36 and later) ask of no node that does not say it can: resizing the processor time of pods of the class Guaranteed, init containers,
+ * and of pods as a whole, and rules that start all containers again. They are taken to the provider, which refuses by itself what its nodes cannot. In order.
+ */
+const DECLARED_FEATURES = [
+  "GuaranteedQoSPodCPUResize",
+  "InPlacePodLevelResourcesVerticalScaling",
+  "InPlacePodVerticalScalingInitContainers",
+  "RestartAllContainersOnContainerExits",
+];
+
+/** Younger than the published types. */
+type DeclaringStatus = NodeStatus & { declaredFeatures?: string[] };
+
 export interface NodeStatusInputs extends Omit<NodeConditionInputs, "allocatable" | "present"> {
   config: VirtualNodeConfig;
   virtualNode: VirtualNode;
@@ -13,7 +27,7 @@ export interface NodeStatusInputs extends Omit<NodeConditionInputs, "allocatable
 }
 
 /** The status of a virtual Node: all that the slice grants, and where its kubelet API is (offloading specification, §3). */
-export function desiredNodeStatus(inputs: NodeStatusInputs): NodeStatus {
+export function desiredNodeStatus(inputs: NodeStatusInputs): DeclaringStatus {
   const { config, virtualNode, kubeletVersion, present } = inputs;
   const resources = textQuantities(virtualNode.spec.resourceQuota?.hard ?? {});
   const { labels } = desiredNodeMetadata(config, virtualNode);
@@ -23,6 +37,7 @@ export function desiredNodeStatus(inputs: NodeStatusInputs): NodeStatus {
     capacity: resources,
     allocatable: resources,
     conditions: nodeConditions({ ...inputs, allocatable: resources, present: present?.conditions }),
+    declaredFeatures: DECLARED_FEATURES,
     images: virtualNode.spec.images ?? [],
     nodeInfo: {
       architecture: labels["kubernetes.io/arch"] ?? "",
@@ -50,7 +65,7 @@ export function nodeStatusPatch(present: NodeStatus | undefined, desired: NodeSt
   };
 }
 
-/** Whether a write would tell anything new, heartbeats aside. */
+/** Whether a write would tell anything new, heartbeats aside. Declared features never do: an API server that does not know of them drops them each time. */
 export function nodeStatusDiffers(present: NodeStatus | undefined, desired: NodeStatus): boolean {
   return !(
     present &&

@@ -30,6 +30,8 @@ export const SUBRESOURCE_OF = {
 } as const satisfies Record<keyof PodChanges, string | undefined>;
 
 type Containers = "containers" | "initContainers";
+/** A container, or a pod as a whole: the published types are older than what a pod may ask for itself. */
+type WithResources = Pick<Container, "resources">;
 
 /**
  * What must be done so that a pod of the spec `present` becomes as `wanted`, in the fields that may be changed while it runs: images,
@@ -43,7 +45,10 @@ export function podChanges(present: PodSpec, wanted: PodSpec, prefix: string): P
       ...deadlineChange(present, wanted, prefix),
       ...additions(`${prefix}/tolerations`, present.tolerations, missingTolerations(present, wanted)),
     ],
-    resize: containerChanges(present, wanted, prefix, resourcesChange),
+    resize: [
+      ...containerChanges(present, wanted, prefix, resourcesChange),
+      ...resourcesChange(prefix, present as WithResources, wanted as WithResources),
+    ],
     debug: additions(
       `${prefix}/ephemeralContainers`,
       present.ephemeralContainers,
@@ -52,7 +57,7 @@ export function podChanges(present: PodSpec, wanted: PodSpec, prefix: string): P
   };
 }
 
-/** The spec `present` once its containers have the resources that they have in `wanted`: all that such changes alter of what a pod takes. */
+/** The spec `present` once it and its containers have the resources that they have in `wanted`: all that such changes alter of what a pod takes. */
 export function resized(present: PodSpec, wanted: PodSpec): PodSpec {
   const resize = (list: Containers): Container[] | undefined =>
     present[list]?.map((container) => {
@@ -60,7 +65,13 @@ export function resized(present: PodSpec, wanted: PodSpec): PodSpec {
       const resources = other && resizedResources(container, other);
       return resources ? { ...container, resources } : container;
     });
-  return { ...present, containers: resize("containers") ?? [], initContainers: resize("initContainers") };
+  const whole = resizedResources(present as WithResources, wanted as WithResources);
+  return {
+    ...present,
+    ...(whole ? { resources: whole } : {}),
+    containers: resize("containers") ?? [],
+    initContainers: resize("initContainers"),
+  };
 }
 
 /** The part of a spec that podChanges looks at: all that need be kept of one. */
@@ -68,7 +79,9 @@ export function changeablePart(spec: PodSpec | undefined): PodSpec {
   const containers = (list: Container[] | undefined): Container[] | undefined =>
     list?.map(({ name, image, resources }) => ({ name, image, ...(resources ? { resources } : {}) }));
   const { activeDeadlineSeconds, tolerations, ephemeralContainers } = spec ?? {};
+  const { resources: whole } = (spec ?? {}) as WithResources;
   return {
+    ...(whole ? { resources: whole } : {}),
     containers: containers(spec?.containers) ?? [],
     initContainers: containers(spec?.initContainers),
     activeDeadlineSeconds,
@@ -99,13 +112,13 @@ function imageChange(path: string, present: Container, wanted: Container): PodCh
   return [{ op: "replace", path: `${path}/image`, value: wanted.image }];
 }
 
-function resourcesChange(path: string, present: Container, wanted: Container): PodChange[] {
+function resourcesChange(path: string, present: WithResources, wanted: WithResources): PodChange[] {
   const value = resizedResources(present, wanted);
   return value ? [{ op: "add", path: `${path}/resources`, value }] : [];
 }
 
-/** A container's resources as they become; undefined if they stay. */
-function resizedResources(present: Container, wanted: Container): ResourceRequirements | undefined {
+/** Resources as they become; undefined if they stay. */
+function resizedResources(present: WithResources, wanted: WithResources): ResourceRequirements | undefined {
   const { requests, limits } = wanted.resources ?? {};
   if (includes(present.resources?.requests, requests) && includes(present.resources?.limits, limits)) return undefined;
   return {

@@ -70,7 +70,9 @@ export function remotePodSpec(pod: Pod, options: PodSpecOptions): PodSpec {
 /** What the remote pod is to have of what may change while a pod runs: images, resources, deadline, tolerations, ephemeral containers. */
 export function changeableSpec(pod: Pod, options: Omit<PodSpecOptions, "labels">): PodSpec {
   const { containers = [], initContainers, activeDeadlineSeconds, ephemeralContainers } = pod.spec ?? {};
+  const { resources } = withoutClaims((pod.spec ?? {}) as Container);
   return defined({
+    ...(resources ? { resources } : {}),
     containers: containers.map(withoutClaims),
     initContainers: initContainers?.map(withoutClaims),
     activeDeadlineSeconds,

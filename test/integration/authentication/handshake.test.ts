@@ -41,7 +41,7 @@ import {
 import { waitFor } from "../../support/wait.js";
 
 describe("the control plane of two clusters", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let consumer: ControlPlane;
   let provider: ControlPlane;
 
@@ -61,7 +61,7 @@ describe("the control plane of two clusters", function () {
     const tenant = await forgeTenant(consumer, signature.toString("base64"));
     await provider.client.apply(TenantResource, tenant, { fieldManager: "test" });
     const namespace = tenantNamespaceName(consumer.id);
-    await waitFor(provider.client, EventResource, { namespace, timeoutMs: 10_000, what: "the event" }, (events) =>
+    await waitFor(provider.client, EventResource, { namespace, timeoutMs: 40_000, what: "the event" }, (events) =>
       events.some(({ reason }) => reason === "SignatureVerificationFailed"),
     );
     const refused = await provider.client.get(TenantResource, { name: consumer.id, namespace });
@@ -161,7 +161,7 @@ describe("the control plane of two clusters", function () {
     );
     for (const name of [own, ofSlice]) {
       const what = `the warning on Identity ${name}`;
-      await waitFor(client, EventResource, { namespace, timeoutMs: 20_000, what }, (events) =>
+      await waitFor(client, EventResource, { namespace, timeoutMs: 40_000, what }, (events) =>
         events.some(({ reason, involvedObject }) => reason === "CertificateOfOtherKey" && involvedObject.name === name),
       );
     }
@@ -210,7 +210,7 @@ describe("the control plane of two clusters", function () {
 
   /** What goes with something else goes a moment later than that. */
   async function none(client: KubeClient, type: ResourceType, namespace?: string): Promise<void> {
-    const options = { namespace, timeoutMs: 20_000, what: `no ${type.plural}` };
+    const options = { namespace, timeoutMs: 40_000, what: `no ${type.plural}` };
     await waitFor(client, type, options, (objects) => objects.length === 0);
   }
 

@@ -110,7 +110,7 @@ describe("a provider's API server that is away for a while", function () {
     await waitForPeer(away, "Established");
     console.log(`      status after ${Date.now() - back} ms`);
     // Watches of the API server that was away are asked for anew after up to 10 s, at either end.
-    for (const { client } of [consumer, away]) bePatient(client, 60_000);
+    for (const { client } of [consumer, away]) bePatient(client, 120_000);
     await waitForObject(
       consumer.client,
       ResourceSliceResource,

@@ -121,7 +121,7 @@ describe("a provider that cannot issue a certificate at the moment", function ()
 
   /** Until the provider has said on its copy why it cannot issue the certificate. */
   async function told(name: string): Promise<void> {
-    const options = { namespace: tenantNamespaceName(consumer.id), timeoutMs: 20_000, what: `an event on ${name}` };
+    const options = { namespace: tenantNamespaceName(consumer.id), timeoutMs: 40_000, what: `an event on ${name}` };
     const event = await waitFor(provider.client, EventResource, options, (events) =>
       events.find((one) => one.reason === "CertificateNotIssued" && one.involvedObject.name === name),
     );

@@ -34,7 +34,7 @@ export interface Peer {
 }
 
 const MANAGER = { fieldManager: "test" };
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 40_000;
 const patience = new WeakMap<KubeClient, number>();
 
 /** Gives each step that this client waits for more time (milliseconds) than controllers need that nobody kills. */

@@ -29,7 +29,7 @@ const CONNECTION = { name: "gw-provider", namespace: TO_PROVIDER };
 const SERVER = { name: "consumer", namespace: FROM_CONSUMER };
 
 describe("where a provider's gateway server is", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let server: ApiServer;
   let client: KubeClient;
   let remoteClient: KubeClient;
@@ -99,7 +99,7 @@ describe("where a provider's gateway server is", function () {
 
   /** Waits until the client has been told. */
   async function told(addresses: string[]): Promise<void> {
-    const options = { ...only(CONNECTION), timeoutMs: 20_000, what: `the client to be told of ${addresses.join()}` };
+    const options = { ...only(CONNECTION), timeoutMs: 40_000, what: `the client to be told of ${addresses.join()}` };
     await waitFor(client, ConnectionResource, options, ([connection]) =>
       connection?.metadata.annotations?.[Annotations.serverEndpoint]?.includes(JSON.stringify(addresses)),
     );
@@ -107,7 +107,7 @@ describe("where a provider's gateway server is", function () {
 
   it("is told to the client as soon as it may be known, though that was refused at first, and wherever it goes", async () => {
     follower.start();
-    await until("a refusal", 20_000, () =>
+    await until("a refusal", 40_000, () =>
       Promise.resolve(lines.some((line) => line.includes("does not tell where its gateway server is")) || undefined),
     );
     const { metadata } = (await client.get(ConnectionResource, CONNECTION)) ?? {};

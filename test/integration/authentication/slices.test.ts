@@ -56,7 +56,7 @@ function greedy(user: RelativeName[number], group: RelativeName[number]): string
 }
 
 describe("slices of any class, and what is not acceptable", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let consumer: ControlPlane;
   let provider: ControlPlane;
   /** Where slices are asked for, and where their copies lie. */
@@ -138,7 +138,7 @@ describe("slices of any class, and what is not acceptable", function () {
     ] as const) {
       it(`with ${what}, in an event, and nothing is made`, async () => {
         await provider.client.create(TenantResource, changed(spec));
-        await waitFor(provider.client, EventResource, { namespace: there, timeoutMs: 10_000, what: reason }, (events) =>
+        await waitFor(provider.client, EventResource, { namespace: there, timeoutMs: 40_000, what: reason }, (events) =>
           events.some((event) => event.reason === reason),
         );
         expect((await provider.client.get(TenantResource, tenantID()))?.status).to.equal(undefined);
@@ -200,7 +200,7 @@ describe("slices of any class, and what is not acceptable", function () {
       await waitUntilGone(consumer.client, ResourceSliceResource, { name: "special", namespace: here });
       // Quotas come and go a moment after their slices.
       const users = ["second", "witness"].map((name) => sliceUserName(name, consumer.id)).sort();
-      const options = { namespace: there, timeoutMs: 20_000, what: `the Quotas of ${users.join(" and ")} alone` };
+      const options = { namespace: there, timeoutMs: 40_000, what: `the Quotas of ${users.join(" and ")} alone` };
       await waitFor(provider.client, QuotaResource, options, (quotas) => {
         const present = quotas.map(({ spec }) => spec.user).sort();
         return JSON.stringify(present) === JSON.stringify(users);
@@ -243,7 +243,7 @@ describe("slices of any class, and what is not acceptable", function () {
         "its drain",
         (node) => node.metadata.deletionTimestamp,
       );
-      const options = { namespace: here, timeoutMs: 20_000, what: "what the slice waits for" };
+      const options = { namespace: here, timeoutMs: 40_000, what: "what the slice waits for" };
       await waitFor(consumer.client, EventResource, options, (events) =>
         events.some(
           ({ reason, message }) =>

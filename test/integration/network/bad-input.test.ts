@@ -40,7 +40,7 @@ const KEY = Buffer.alloc(32, 7).toString("base64");
 const manager = { fieldManager: "test" };
 
 describe("bad networking input on a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let client: KubeClient;
   let informers: SharedInformers;
@@ -306,7 +306,7 @@ describe("bad networking input on a real API server", function () {
         await client.apply(WgGatewayServerTemplateResource, { metadata, spec: { template } }, manager);
         // Templates and gateways come to the controllers by two watches: a gateway that came first would have none.
         const templates = informers.for(WgGatewayServerTemplateResource);
-        await until("the template at the controllers", 15_000, () => templates.find("liqo", name));
+        await until("the template at the controllers", 40_000, () => templates.find("liqo", name));
       }
       if (secret === "short" || secret === "twice") {
         const key = secret === "short" ? Buffer.alloc(31).toString("base64") : Buffer.from(KEY).toString("base64");
@@ -402,7 +402,7 @@ describe("bad networking input on a real API server", function () {
   ): Promise<R> {
     const options = {
       namespace: TENANT,
-      timeoutMs: 15_000,
+      timeoutMs: 40_000,
       what: `${type.kind} ${name}`,
       describe: (objects: T[]) => JSON.stringify(objects.map((object) => (object as { status?: object }).status)),
     };

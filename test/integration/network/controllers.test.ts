@@ -68,7 +68,7 @@ const RANGES = { podCIDRs: ["10.244.0.0/16"], serviceCIDR: "10.96.0.0/12", reser
  * does: no object may block the deletion of one whose finalizers its maker may not change.
  */
 describe("network controllers on a real API server", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let server: ApiServer;
   /** The administrator's. */
   let client: KubeClient;
@@ -125,7 +125,7 @@ describe("network controllers on a real API server", function () {
     name: string,
     namespace: string | undefined,
     check: (object: T) => R | undefined | false,
-    timeoutMs = 20_000,
+    timeoutMs = 40_000,
   ): Promise<R> {
     const what = `${type.kind} ${name}`;
     return waitFor(client, type, { namespace, timeoutMs, what }, (objects) => {
@@ -148,7 +148,7 @@ describe("network controllers on a real API server", function () {
     options: InformerOptions<T> = {},
     check: (object: T) => boolean = () => true,
   ): Promise<void> {
-    await until(`${type.kind} ${key} at the controllers`, 20_000, () => {
+    await until(`${type.kind} ${key} at the controllers`, 40_000, () => {
       const object = informers.for(type, options).get(key);
       return (object && check(object)) || undefined;
     });
@@ -202,7 +202,7 @@ describe("network controllers on a real API server", function () {
     expect(await ranges(1)).to.deep.equal(["10.71.0.0/16"]);
     const left = ["any-name-external-10-70-0-0-16", "any-name-pod-10-244-0-0-16"];
     const what = `no Networks but ${left.join(" and ")}`;
-    await waitFor(client, NetworkResource, { namespace: TENANT, timeoutMs: 20_000, what }, (networks) => {
+    await waitFor(client, NetworkResource, { namespace: TENANT, timeoutMs: 40_000, what }, (networks) => {
       const names = networks.map(({ metadata }) => metadata.name).sort();
       return JSON.stringify(names) === JSON.stringify(left);
     });
@@ -287,7 +287,7 @@ describe("network controllers on a real API server", function () {
     const { message } = await waitFor(
       client,
       EventResource,
-      { namespace: "default", timeoutMs: 20_000, what },
+      { namespace: "default", timeoutMs: 40_000, what },
       (events) => events.find(({ reason }) => reason === "ServiceNotMade"),
     );
     expect(message).to.contain("Service default/taken is there and was not made for this IP");
@@ -311,7 +311,7 @@ describe("network controllers on a real API server", function () {
     await lend("first", "192.0.2.11");
     expect(await address("first")).to.equal("10.60.0.3");
     await lend("second", "192.0.2.12");
-    const options = { namespace: "default", timeoutMs: 20_000, what: "an event on the IP" };
+    const options = { namespace: "default", timeoutMs: 40_000, what: "an event on the IP" };
     const event = await waitFor(client, EventResource, options, (events) =>
       events.find(({ involvedObject }) => involvedObject.kind === "IP" && involvedObject.name === "second"),
     );
@@ -574,7 +574,7 @@ describe("network controllers on a real API server", function () {
     // A gateway whose template came to the controllers later than it did has such an event, too.
     const find = (events: { reason?: string; message?: string; involvedObject: { name?: string } }[]) =>
       events.find(({ reason, involvedObject }) => reason === "GatewayNotMade" && involvedObject.name === "second");
-    const event = await waitFor(client, EventResource, { namespace: TENANT, timeoutMs: 20_000, what: "event" }, find);
+    const event = await waitFor(client, EventResource, { namespace: TENANT, timeoutMs: 40_000, what: "event" }, find);
     expect(event.message).to.contain("cluster b is linked by GatewayServer liqo-tenant-b/b already");
     await client.delete(GatewayServerResource, { name: "second", namespace: TENANT });
   });
@@ -633,7 +633,7 @@ describe("network controllers on a real API server", function () {
       { spec: { serverTemplateRef: null } },
     );
     await eventually(DeploymentResource, "gw-c", TENANT, (object) => object);
-    const options = { namespace: TENANT, timeoutMs: 20_000, what: "no OwnGateway" };
+    const options = { namespace: TENANT, timeoutMs: 40_000, what: "no OwnGateway" };
     await waitFor(client, ownType("OwnGateway"), options, (objects) => objects.length === 0);
     await client.delete(GatewayServerResource, { name: "c", namespace: TENANT });
   });
@@ -736,7 +736,7 @@ describe("network controllers on a real API server", function () {
     const { involvedObject, message } = await waitFor(
       client,
       EventResource,
-      { namespace: TENANT, timeoutMs: 20_000, what: "a warning" },
+      { namespace: TENANT, timeoutMs: 40_000, what: "a warning" },
       (events) => events.find(({ reason }) => reason === "NodeInRange"),
     );
     expect(involvedObject.name).to.equal("beside-nodes");

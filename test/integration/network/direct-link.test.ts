@@ -89,7 +89,7 @@ describe("the direct link between a node and a gateway on it", function () {
 
   it("is used by both from then on", async () => {
     expect(await bringUp(gateway)).to.equal(false);
-    await until("both ends up", 5_000, async () => (await bringUp(gateway)) || undefined);
+    await until("both ends up", 20_000, async () => (await bringUp(gateway)) || undefined);
     await apply();
     expect(await routes()).to.deep.equal([LINK, "liqo.gatewaypod"]);
     expect(await call(node.namespace, "tcp", SERVED, PORT, 100_000)).to.equal("10.80.0.1 100000");
@@ -107,13 +107,13 @@ describe("the direct link between a node and a gateway on it", function () {
   it("keeps its mark when somebody empties its end, which is mended", async () => {
     await gateway.sh(`ip addr flush dev ${LINK}; ip neigh flush dev ${LINK} nud permanent; ip link set ${LINK} down`);
     expect(await bringUp(gateway)).to.equal(false);
-    await until("both ends up", 5_000, async () => (await bringUp(gateway)) || undefined);
+    await until("both ends up", 20_000, async () => (await bringUp(gateway)) || undefined);
     expect(await call(node.namespace, "tcp", SERVED, PORT)).to.equal("10.80.0.1 5");
   });
 
   it("goes with the gateway's pod, and leaves the routes by the encapsulated link at once", async () => {
     await gateway.close();
-    await until("its end", 5_000, async () => !(await links(node.namespace)).includes(LINK) || undefined);
+    await until("its end", 20_000, async () => !(await links(node.namespace)).includes(LINK) || undefined);
     expect(await routes()).to.deep.equal(["liqo.gatewaypod"]);
   });
 
@@ -128,7 +128,7 @@ describe("the direct link between a node and a gateway on it", function () {
     await next.run("bash", ["-c", `echo > /dev/udp/${NODE}/9`]);
     await apply();
     expect(await links(next)).to.contain(LINK);
-    await until("both ends up", 5_000, async () => (await bringUp(next)) || undefined);
+    await until("both ends up", 20_000, async () => (await bringUp(next)) || undefined);
     await apply();
     expect(await call(node.namespace, "tcp", SERVED, PORT)).to.equal("10.80.0.1 5");
   });

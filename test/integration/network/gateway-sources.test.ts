@@ -25,7 +25,7 @@ import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-s
 import { Namespace, connect } from "./support/namespaces.js";
 
 const TENANT = "liqo-tenant-b";
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 40_000;
 
 const args = parseGatewayArguments(
   ["--name=b", `--namespace=${TENANT}`, "--remote-cluster-id=b", "--gateway-uid=u", "--mode=server"],
@@ -37,7 +37,7 @@ const NODES = { n1: "192.168.0.0/24", n2: "192.168.1.0/24" };
 const RANGES = ["192.168.0.0/24 liqo.n1", "192.168.1.0/24 liqo.n2"];
 
 describe("a gateway's routes to the pods, on a real API server", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let server: ApiServer;
   let client: KubeClient;
   let gateway: Namespace;

@@ -37,7 +37,7 @@ const KEYS = { name: "gw-b", namespace: TENANT };
 
 /** No garbage collector runs: the test removes what one would, when it suits the test. */
 describe("a gateway that takes the place of another", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let client: KubeClient;
   let informers: SharedInformers;
@@ -114,7 +114,7 @@ describe("a gateway that takes the place of another", function () {
   });
 
   function published(type: typeof GatewayServerResource | typeof GatewayClientResource): Promise<string> {
-    const options = { namespace: TENANT, timeoutMs: 20_000, what: `the public key of ${type.kind} b` };
+    const options = { namespace: TENANT, timeoutMs: 40_000, what: `the public key of ${type.kind} b` };
     return waitFor(client, type as ResourceType<GatewayLike>, options, ([gateway]) => gateway?.status?.publicKey);
   }
 
@@ -123,7 +123,7 @@ describe("a gateway that takes the place of another", function () {
     const { metadata } = await client.mergePatch<GatewayLike>(type, NAME, {
       spec: { mtu: 1300 },
     });
-    const options = { namespace: TENANT, timeoutMs: 20_000, what: `${type.kind} b, changed` };
+    const options = { namespace: TENANT, timeoutMs: 40_000, what: `${type.kind} b, changed` };
     return waitFor(client, type as ResourceType<GatewayLike>, options, ([gateway]) => {
       const verdict = findCondition(gateway?.status?.conditions, "Accepted");
       return (
@@ -133,13 +133,13 @@ describe("a gateway that takes the place of another", function () {
   }
 
   function only<T extends KubeObject>(type: ResourceType<T>, what: string, check: (object: T) => unknown): Promise<T> {
-    return waitFor(client, type, { namespace: TENANT, timeoutMs: 20_000, what }, ([object]) =>
+    return waitFor(client, type, { namespace: TENANT, timeoutMs: 40_000, what }, ([object]) =>
       object && check(object) ? object : undefined,
     );
   }
 
   async function gone(type: ResourceType): Promise<void> {
-    const options = { namespace: TENANT, timeoutMs: 20_000, what: `no ${type.kind}` };
+    const options = { namespace: TENANT, timeoutMs: 40_000, what: `no ${type.kind}` };
     await waitFor(client, type, options, (objects) => objects.length === 0);
   }
 

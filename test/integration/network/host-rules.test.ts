@@ -115,7 +115,7 @@ describe("routes and firewall rules that users bring, on a host", function () {
     const describe = (all: T[]): string => JSON.stringify(all.map(({ status }) => status));
     const options = {
       fieldSelector: `metadata.name=${name}`,
-      timeoutMs: 15_000,
+      timeoutMs: 40_000,
       what: `${name}'s condition`,
       describe,
     };
@@ -130,7 +130,7 @@ describe("routes and firewall rules that users bring, on a host", function () {
   const hostRules = () => host.sh("ip rule show");
   const ruleset = () => host.sh("nft list ruleset");
   const eventually = (what: string, look: () => Promise<boolean>) =>
-    until(what, 15_000, async () => (await look()) || undefined);
+    until(what, 40_000, async () => (await look()) || undefined);
 
   it("number a table as Liqo does", () => {
     expect(tableNumber(TABLE)).to.be.within(256, 2 ** 31 - 1);

@@ -1,4 +1,5 @@
 import { Writable } from "node:stream";
+import type { LimitRange } from "kubernetes-types/core/v1";
 import { pino } from "pino";
 import { parseControllerArguments } from "../../../agent/controller/arguments.js";
 import type { ControllerContext } from "../../../agent/controller/context.js";
@@ -30,6 +31,14 @@ import {
 import type { ApiServer } from "../support/api-server.js";
 
 const CONTROLLER_USER = "test-controller";
+
+export const LimitRangeResource: ResourceType<LimitRange> = {
+  group: "",
+  version: "v1",
+  kind: "LimitRange",
+  plural: "limitranges",
+  namespaced: true,
+};
 
 /** What runs in the tests' process in place of one cluster's controller. */
 export interface RunningController {
@@ -155,9 +164,9 @@ export function tenantLabels(clusterId: string): Record<string, string> {
   return { "liqo.io/remote-cluster-id": clusterId, "liqo.io/tenant-namespace": "true" };
 }
 
-/** Looks every 50 ms until the answer is neither undefined nor false; fails after 20 s with what was waited for and what went wrong last. */
+/** Looks every 50 ms until the answer is neither undefined nor false; fails after 40 s with what was waited for and what went wrong last. */
 export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 40_000;
   let last: unknown;
   while (Date.now() < deadline) {
     try {
@@ -168,7 +177,7 @@ export async function eventually<T>(what: string, look: () => Promise<T | undefi
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`${what}: not within 20 s${last instanceof Error ? `: ${last.message}` : ""}`);
+  throw new Error(`${what}: not within 40 s${last instanceof Error ? `: ${last.message}` : ""}`);
 }
 
 export async function gone<T extends KubeObject>(

@@ -25,7 +25,7 @@ import { ensureNamespace, eventually, gone, startController, tenantLabels, type 
 const COLLECTED_MS = 90_000;
 
 describe("NamespaceOffloadingPolicies against a real API server", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;

@@ -46,7 +46,7 @@ const OFFLOADING = { name: "offloading", namespace: "app" };
 const GRACE_SECONDS = 2;
 
 describe("offloading controllers against a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;
@@ -579,7 +579,20 @@ describe("offloading controllers against a real API server", function () {
       });
     const change = (spec: NamespaceOffloadingSpec) => client.mergePatch(NamespaceOffloadingResource, id, { spec });
     await ensureNamespace(client, namespace);
-    const spec = { clusterID: name, kubeconfigSecretRef: { name: "k" }, createNode: true, labels: { zone: "z1" } };
+    const options = { name: "tiers", namespace };
+    const tier = (value: string) => ({ nodeExtraLabels: { tier: value } });
+    const image = { containerImage: "agent:mine", metricsEnabled: false };
+    await client.create(
+      VkOptionsTemplateResource,
+      VkOptionsTemplateResource.build({
+        metadata: options,
+        spec: { ...image, createNode: true, disableNetworkCheck: false, ...tier("gold") },
+      }),
+    );
+    const spec = {
+      ...{ clusterID: name, kubeconfigSecretRef: { name: "k" }, createNode: true, labels: { zone: "z1" } },
+      vkOptionsTemplateRef: options,
+    };
     await client.create(VirtualNodeResource, VirtualNodeResource.build({ metadata: virtualNode, spec }));
     const labels = { "liqo.io/type": "virtual-node", "liqo.io/remote-cluster-id": name, zone: "z1", rack: "7" };
     await client.create(NodeResource, { metadata: { name, labels } });
@@ -599,6 +612,13 @@ describe("offloading controllers against a real API server", function () {
     await change(select("zone", "z2"));
     await required(false);
     await eventually("the mapping's end", async () => (await mapped()) === "");
+    // The virtual node's options say what its Node will have.
+    await change(select("tier", "gold"));
+    await required(true);
+    await change(select("tier", "silver"));
+    await required(false);
+    await client.mergePatch(VkOptionsTemplateResource, options, { spec: tier("silver") });
+    await required(true);
     await client.delete(NamespaceOffloadingResource, id);
     await gone(client, NamespaceOffloadingResource, id);
     await client.delete(VirtualNodeResource, virtualNode);

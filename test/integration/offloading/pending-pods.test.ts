@@ -5,10 +5,14 @@ import { EventResource, NamespaceResource, PodResource, type KubeClient } from "
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { ensureNamespace, eventually, startController, type RunningController } from "./harness.js";
 
+type Id = { name: string; namespace: string };
+
+/** Of a pod that admission has given node affinity. */
+const NOTE = "offloading.liqo.io/cluster-selector-hash";
 const OWNER = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "r", controller: true };
 
 describe("pods of offloaded namespaces that no node was found for", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;
@@ -35,9 +39,9 @@ describe("pods of offloaded namespaces that no node was found for", function () 
       return metadata?.labels?.["liqo.io/scheduling-enabled"] === "true";
     });
   /** As a controller makes it, and as the scheduler leaves it. */
-  async function unschedulable(namespace: string, name: string, isOwned = true): Promise<Pod> {
+  async function unschedulable(namespace: string, name: string, isOwned = true, annotations = {}): Promise<Pod> {
     const pod = await client.create(PodResource, {
-      metadata: { name, namespace, ownerReferences: isOwned ? [OWNER] : [] },
+      metadata: { name, namespace, annotations, ownerReferences: isOwned ? [OWNER] : [] },
       spec: { containers: [{ name: "c", image: "i" }] },
     });
     const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/2 nodes" }];
@@ -125,4 +129,42 @@ describe("pods of offloaded namespaces that no node was found for", function () 
     await select();
     await isReplaced(second);
   });
+
+  for (const [what, end] of [
+    [
+      "is for its own cluster alone from then on",
+      (id: Id) => client.mergePatch(NamespaceOffloadingResource, id, { spec: { podOffloadingStrategy: "Local" } }),
+    ],
+    ["is offloaded no more", (id: Id) => client.delete(NamespaceOffloadingResource, id)],
+  ] as const) {
+    it(`are made anew when their namespace ${what}, so that they find a node at home`, async () => {
+      const namespace = `home-${what.split(" ").length}`;
+      const id = { name: "offloading", namespace };
+      const isPrepared = ({ metadata }: Pod): boolean => NOTE in (metadata?.annotations ?? {});
+      const prepared = (name: string): Promise<Pod> =>
+        eventually(`pod ${name}, prepared for other clusters`, async () => {
+          const pod = await unschedulable(namespace, `${name}-${Date.now()}`, name !== "bare");
+          return isPrepared(pod) && pod;
+        });
+      await ensureNamespace(client, namespace);
+      await offload(namespace, { podOffloadingStrategy: "Remote" });
+      await isLabelled(namespace);
+      const [owned, bare] = [await prepared("owned"), await prepared("bare")];
+      await end(id);
+      await isReplaced(owned);
+      await isTold(bare, "PreparedForOffloading");
+      await eventually("the end of the label", async () => {
+        const { metadata } = (await client.get(NamespaceResource, { name: namespace })) ?? {};
+        return metadata?.labels?.["liqo.io/scheduling-enabled"] === undefined;
+      });
+      // As of a template that was written down from a pod: it would be no better if it were made anew.
+      const copied = await eventually("a pod that nobody prepares", async () => {
+        const pod = await unschedulable(namespace, `copied-${Date.now()}`, true, { [NOTE]: "0123456789abcdef" });
+        return !pod.spec?.affinity && pod;
+      });
+      await anotherIsReplaced(`${namespace}-meanwhile`);
+      expect((await find(copied))?.metadata?.deletionTimestamp).to.equal(undefined);
+      expect((await find(bare))?.metadata?.deletionTimestamp).to.equal(undefined);
+    });
+  }
 });

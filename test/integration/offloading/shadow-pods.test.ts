@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { LimitRange, PodSpec } from "kubernetes-types/core/v1";
+import type { PodSpec } from "kubernetes-types/core/v1";
 import type { EndpointSlice } from "kubernetes-types/discovery/v1";
 import {
   ConfigurationResource,
@@ -19,27 +19,26 @@ import {
   RuntimeClassResource,
   objectPath,
   type KubeClient,
-  type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { median } from "../../bench/result.js";
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
-import { ensureNamespace, eventually, gone, startController, type RunningController } from "./harness.js";
+import {
+  LimitRangeResource,
+  ensureNamespace,
+  eventually,
+  gone,
+  startController,
+  type RunningController,
+} from "./harness.js";
 
 const NAMESPACE = "app-consumer";
 /** Sooner than a crowd is asked again. */
 const BEFORE_CROWDS_MS = 4_000;
-const LimitRangeResource: ResourceType<LimitRange> = {
-  group: "",
-  version: "v1",
-  kind: "LimitRange",
-  plural: "limitranges",
-  namespaced: true,
-};
 const ORIGIN = { "offloading.liqo.io/origin": "consumer" };
 
 describe("shadow resources against a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;
@@ -157,6 +156,20 @@ describe("shadow resources against a real API server", function () {
     expect(pod.spec?.containers[0]?.resources?.requests).to.include({ cpu: "200m" });
     expect(pod.spec?.activeDeadlineSeconds).to.equal(3600);
     expect(pod.spec?.tolerations?.map(({ key }) => key)).to.include("late");
+  });
+
+  it("resizes a Pod that asks for resources as a whole", async () => {
+    const whole = (cpu: string) => ({ resources: { requests: { cpu, memory: "16Mi" } } });
+    await client.create(ShadowPodResource, shadowPod("whole", { ...whole("100m") } as Partial<PodSpec>));
+    const made = await eventually("the Pod", () => client.get(PodResource, id("whole")));
+    expect(made.spec).to.deep.include(whole("100m"));
+    await client.mergePatch(ShadowPodResource, id("whole"), { spec: { pod: whole("200m") } });
+    const pod = await eventually("its new size", async () => {
+      const now = await client.get(PodResource, id("whole"));
+      return (now?.spec as unknown as ReturnType<typeof whole> | undefined)?.resources.requests.cpu === "200m" && now;
+    });
+    expect(pod.metadata?.uid).to.equal(made.metadata?.uid);
+    await client.delete(ShadowPodResource, id("whole"));
   });
 
   it("tells on the ShadowPod what its Pod does not take, and takes the rest", async () => {

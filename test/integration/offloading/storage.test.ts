@@ -19,7 +19,7 @@ const DISK = { csi: { driver: "disks.example.com", volumeHandle: "disk-1" } };
 
 /** Claims of class liqo whose first pod was given one of the cluster's own nodes: the test plays scheduler and the real class's provisioner. */
 describe("claims with their data in the own cluster", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let client: KubeClient;
   let controller: RunningController;

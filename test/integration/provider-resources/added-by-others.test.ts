@@ -203,7 +203,7 @@ describe("what others add to objects of a program", function () {
         metadata: { finalizers: ["held.example/by-a-test"] },
       });
       const ended = plugin.delete(kept("NamespaceOffloading"));
-      const ending = await until("the deletion", 20_000, async () => {
+      const ending = await until("the deletion", 40_000, async () => {
         const now = await client.get(NamespaceOffloadingResource, id);
         return now && isDeleting(now) ? now : undefined;
       });

@@ -38,7 +38,7 @@ describe("resources of one peering that are deleted at once", function () {
     await finalizers(["held.example/by-a-test"]);
     return {
       begun: () =>
-        until("the node's deletion", 20_000, async () => {
+        until("the node's deletion", 40_000, async () => {
           const node = await client.get(VirtualNodeResource, id);
           return (node && isDeleting(node)) || undefined;
         }),

@@ -742,7 +742,7 @@ describe("every input property", function () {
     for (const kept of [...made].reverse()) {
       await plugin.delete(kept);
       // What an agent collects goes a moment later.
-      await until(`the end of ${kept.type}`, 20_000, async () => ((await plugin.refresh(kept)) ? undefined : true));
+      await until(`the end of ${kept.type}`, 40_000, async () => ((await plugin.refresh(kept)) ? undefined : true));
     }
   });
 });
@@ -782,7 +782,7 @@ async function ownTemplates(client: KubeClient): Promise<void> {
     },
   };
   await client.apply(CustomResourceDefinitionResource, definition, { fieldManager: "test" });
-  const own = await until("the kind of own templates", 20_000, () =>
+  const own = await until("the kind of own templates", 40_000, () =>
     discoverKind(client, "example.com/v1", "GatewayTemplate"),
   );
   for (const [type, name] of [

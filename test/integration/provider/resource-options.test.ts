@@ -384,7 +384,7 @@ describe("resource options", function () {
     await back.refresh({ expectNoChanges: true });
     await Promise.all([there.up(), back.up()]);
     await Promise.all([there.destroy(), back.destroy()]);
-    await until("the end of both", 20_000, async () => {
+    await until("the end of both", 40_000, async () => {
       const now = [...(await lab.objects()).keys()].sort();
       return isDeepStrictEqual(now, before) || undefined;
     });
@@ -416,7 +416,7 @@ describe("resource options", function () {
     expect(await tenant()).to.equal(undefined);
     expect((await lab.servers.provider.client.list(GatewayServerResource)).items).to.have.length(1);
     await stack.destroy();
-    await until("the end of it", 20_000, async () => {
+    await until("the end of it", 40_000, async () => {
       const now = [...(await lab.objects()).keys()].sort();
       return isDeepStrictEqual(now, before) || undefined;
     });

@@ -44,11 +44,11 @@ const LATER = "liqo-tenant-d";
 const WITHOUT = "liqo-tenant-e";
 const REMOTE = { [Labels.remoteClusterID]: "b" };
 const IMAGE = { image: "registry.example/agent:1", imagePullPolicy: "IfNotPresent" as const };
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 40_000;
 
 /** The copies are made with no more rights than are listed for them; what pulls with them is made by the other controllers, with the whole role. */
 describe("pull Secrets of the agent's pods in tenant namespaces", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let client: KubeClient;
   let stops: (() => Promise<void>)[] = [];

@@ -28,7 +28,7 @@ import { startSide, type Side } from "../authentication/side.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 
 const MANAGER = { fieldManager: "test" };
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 interface Line {
   level: number;

@@ -21,15 +21,16 @@ import {
   REMOTE_NAMESPACE,
   TENANT,
   appears,
+  healAfterFailure,
   local,
   remote,
   startHarness,
   type Harness,
 } from "./harness.js";
 
-const SECONDS = 10_000;
+const SECONDS = 40_000;
 /** A lease is asked for again, and events once more after that. */
-const LEADS_MS = 30_000;
+const LEADS_MS = 60_000;
 const POLICIES = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false };
 const PolicyResource: ResourceType<KubeObject & { spec: object }> = {
   ...POLICIES,
@@ -45,7 +46,7 @@ const ALLOWED = { "liqo.io/allow-reflection": "true" };
 const SKIPPED = { "liqo.io/skip-reflection": "true" };
 
 describe("reflection of what is refused", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let harness: Harness;
   let consumer: KubeClient;
   let provider: KubeClient;
@@ -107,6 +108,7 @@ describe("reflection of what is refused", function () {
     await harness.map("Accepted");
   });
   after(() => harness?.stop());
+  healAfterFailure(() => harness);
 
   it("tells in the end what the provider has said of Services while nobody led", async () => {
     const lease = { name: "virtual-kubelet-leader-election", namespace: TENANT };

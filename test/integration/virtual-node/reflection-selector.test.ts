@@ -14,11 +14,11 @@ import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { LOCAL_NAMESPACE, NODE, startHarness, type Harness, appears, local, remote } from "./harness.js";
 
-const SECONDS = 10_000;
+const SECONDS = 40_000;
 const SOLVER = "acme.cert-manager.io/http01-solver";
 
 describe("reflection of what selectors choose", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let harness: Harness;
   let consumer: KubeClient;
   let provider: KubeClient;

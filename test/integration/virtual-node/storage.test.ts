@@ -14,14 +14,14 @@ import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS } from "../support/api-server.js";
 import { LOCAL_NAMESPACE, NODE, TENANT, startHarness, type Harness, local, remote } from "./harness.js";
 
-const SECONDS = 10_000;
+const SECONDS = 40_000;
 const SELECTED_NODE = "volume.kubernetes.io/selected-node";
 /** Lets claims go that nobody uses. */
 const PROTECTION = "persistentvolumeclaim-protection-controller";
 
 /** Claims of class liqo whose first pod was given a virtual node: the test plays scheduler, and the provider's binder. */
 describe("claims with their data at the provider", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let harness: Harness;
   let consumer: KubeClient;
   let provider: KubeClient;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import https from "node:https";
 import { TLSSocket } from "node:tls";
@@ -49,26 +50,29 @@ import {
   startHarness,
   type Harness,
   appears,
+  healAfterFailure,
   local,
   remote,
 } from "./harness.js";
 
-const SECONDS = 10_000;
+const SECONDS = 40_000;
 /** A crowd's minor changes wait for ten seconds, and twelve take their time. */
-const CROWD_MS = 25_000;
+const CROWD_MS = 60_000;
 const START = "2026-01-01T00:00:00Z";
 /** A lease is renewed each ten seconds, at the latest after twenty, and is good for forty. */
 const HEARTBEAT_MS = 30_000;
 /** What follows at once does so on two busy cores within this, at the median; alone it is a few milliseconds. */
 const AT_ONCE_MS = 1_000;
 /** What has failed for a while is tried again after some seconds only. */
-const RETRIED_MS = 40_000;
+const RETRIED_MS = 80_000;
 
 describe("virtual node between two API servers", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let harness: Harness;
   let consumer: KubeClient;
   let provider: KubeClient;
+
+  healAfterFailure(() => harness);
 
   const vanishes = (client: KubeClient, type: ResourceType, id: { name: string; namespace?: string }): Promise<true> =>
     until(
@@ -361,6 +365,62 @@ describe("virtual node between two API servers", function () {
     );
     expect(shadow.metadata.labels).to.not.have.property("app");
     expect(shadow.metadata.annotations).to.include({ note: "x" });
+  });
+
+  it("takes it to the provider when a pod is resized as a whole", async () => {
+    const whole = (cpu: string) => ({ resources: { requests: { cpu, memory: "16Mi" } } });
+    await createPod("whole", { ...whole("100m") } as Partial<NonNullable<Pod["spec"]>>);
+    const before = await appears(provider, ShadowPodResource, remote("whole"));
+    expect(before.spec.pod).to.deep.include(whole("100m"));
+    const cpu = { op: "replace", path: "/spec/resources/requests/cpu", value: "200m" };
+    await consumer.jsonPatch(PodResource, local("whole"), [cpu], { subresource: "resize" });
+    const size = JSON.stringify(whole("200m").resources.requests);
+    const after = await appears(provider, ShadowPodResource, remote("whole"), ({ spec }) =>
+      JSON.stringify(spec.pod).includes(size),
+    );
+    expect(after.spec.pod).to.deep.include(whole("200m"));
+    expect(after.metadata.uid).to.equal(before.metadata.uid);
+    await consumer.delete(PodResource, local("whole"), { gracePeriodSeconds: 0 });
+  });
+
+  it("takes it to the provider when an init container is resized that has not begun", async () => {
+    const first = (cpu: string) => ({
+      name: "first",
+      image: "web:1",
+      resources: { requests: { cpu, memory: "16Mi" } },
+    });
+    await createPod("begins", { initContainers: [first("100m")] });
+    const before = await appears(provider, ShadowPodResource, remote("begins"));
+    const cpu = { op: "replace", path: "/spec/initContainers/0/resources/requests/cpu", value: "200m" };
+    await consumer.jsonPatch(PodResource, local("begins"), [cpu], { subresource: "resize" });
+    const after = await appears(provider, ShadowPodResource, remote("begins"), ({ spec }) =>
+      isDeepStrictEqual(spec.pod?.initContainers?.[0]?.resources, first("200m").resources),
+    );
+    expect(after.metadata.uid).to.equal(before.metadata.uid);
+    await consumer.delete(PodResource, local("begins"), { gracePeriodSeconds: 0 });
+  });
+
+  it("takes it to the provider when a pod of the class Guaranteed is resized", async () => {
+    const sized = (cpu: string) => ({ requests: { cpu, memory: "16Mi" }, limits: { cpu, memory: "16Mi" } });
+    await createPod("guaranteed", { containers: [{ name: "main", image: "web:1", resources: sized("100m") }] });
+    const before = await appears(provider, ShadowPodResource, remote("guaranteed"));
+    const status = running();
+    for (const container of status.containerStatuses ?? []) Object.assign(container, { resources: sized("100m") });
+    await runRemotely("guaranteed", status);
+    const { status: now } = await appears(
+      consumer,
+      PodResource,
+      local("guaranteed"),
+      (pod) => pod.status?.phase === "Running",
+    );
+    expect(now?.qosClass).to.equal("Guaranteed");
+    const resources = { op: "replace", path: "/spec/containers/0/resources", value: sized("200m") };
+    await consumer.jsonPatch(PodResource, local("guaranteed"), [resources], { subresource: "resize" });
+    const after = await appears(provider, ShadowPodResource, remote("guaranteed"), ({ spec }) =>
+      isDeepStrictEqual(spec.pod?.containers[0]?.resources, sized("200m")),
+    );
+    expect(after.metadata.uid).to.equal(before.metadata.uid);
+    await consumer.delete(PodResource, local("guaranteed"), { gracePeriodSeconds: 0 });
   });
 
   it("takes what may change in a running pod to the provider, and a debugger's status back", async () => {

@@ -21,6 +21,7 @@ import {
 import {
   DaemonSetResource,
   EventResource,
+  Informer,
   KubeClient,
   NamespaceResource,
   NodeResource,
@@ -33,6 +34,7 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import {
+  LimitRangeResource,
   ensureNamespace,
   eventually,
   startController,
@@ -48,7 +50,7 @@ const REMOTE = "liqo.io/remote-cluster-id";
 const HOLD = "example.org/hold";
 
 describe("webhooks called by a real API server", function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   let server: ApiServer;
   let controller: RunningController;
   let client: KubeClient;
@@ -490,6 +492,59 @@ describe("webhooks called by a real API server", function () {
       expect(await refusal(ask("800m"))).to.contain("free 1 / requested 1050m");
       await ask("750m");
       await client.delete(RuntimeClassResource, { name });
+    });
+
+    it("become no Pod, not even for a moment, that admission makes larger than there is room for", async () => {
+      const [namespace, limited] = ["limited-consumer", "slice-limited"];
+      await ensureNamespace(client, namespace, { [REMOTE]: "consumer" });
+      const limits = [{ type: "Container", defaultRequest: { cpu: "600m" } }];
+      await client.create(LimitRangeResource, { metadata: { name: "defaults", namespace }, spec: { limits } });
+      const spec = { user: limited, resources: { cpu: 1, pods: 10 } };
+      await client.create(QuotaResource, QuotaResource.build({ metadata: { name: limited, namespace: TENANT }, spec }));
+      const quotas = controller.context.informers.for(QuotaResource);
+      await eventually("Quota and LimitRange in force", async () => {
+        const probe = { metadata: { name: "probe", namespace }, spec: { containers: [{ name: "c", image: "i" }] } };
+        const { spec } = await client.create(PodResource, probe, { dryRun: true });
+        return spec?.containers[0]?.resources?.requests?.["cpu"] === "600m" && quotas.find(TENANT, limited);
+      });
+      const made: string[] = [];
+      const pods = new Informer(client, PodResource, { namespace }).onEvent(
+        ({ type, object }) => type === "added" && made.push(object.metadata?.name ?? ""),
+      );
+      await pods.start().waitForSync();
+      const limitedClient = KubeClient.fromText(await server.kubeconfigFor(limited, ["consumer", "system:masters"]));
+      const ask = (name: string): Promise<unknown> =>
+        limitedClient.create(
+          ShadowPodResource,
+          ShadowPodResource.build({
+            // Whoever asks has no say in it.
+            metadata: {
+              ...{ name, namespace, labels: { "offloading.liqo.io/origin": "consumer" } },
+              annotations: { "offloading.liqo.io/room": JSON.stringify({ cpu: 9, pods: 1 }) },
+            },
+            spec: { pod: { containers: [{ name: "c", image: "i" }] } },
+          }),
+        );
+      const podOf = (name: string) => eventually(`the Pod ${name}`, () => client.get(PodResource, { name, namespace }));
+      await ask("first");
+      expect((await podOf("first")).spec?.containers[0]?.resources?.requests).to.deep.equal({ cpu: "600m" });
+      await ask("second");
+      await eventually("why the second waits", async () => {
+        const { message } = (await client.get(ShadowPodResource, { name: "second", namespace }))?.status ?? {};
+        return message?.includes("peering cpu quota usage exceeded - free 400m / requested 600m");
+      });
+      // What has come before it is known once this one is.
+      await client.create(PodResource, {
+        metadata: { name: "marker", namespace },
+        spec: { containers: [{ name: "c", image: "i" }] },
+      });
+      await eventually("the marker", () => Promise.resolve(made.includes("marker")));
+      expect(made).to.deep.equal(["first", "marker"]);
+      await client.delete(ShadowPodResource, { name: "first", namespace });
+      await podOf("second");
+      await client.delete(ShadowPodResource, { name: "second", namespace });
+      await pods.stop();
+      limitedClient.close();
     });
 
     it("of a burst get no more than the quota", async () => {

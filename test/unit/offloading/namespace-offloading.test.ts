@@ -113,6 +113,24 @@ describe("selectedClusters", () => {
     expect(selectedClusters(other, [virtualNode("one", "p")], back, before).get("p"), "it is back").to.equal(false);
   });
 
+  it("knows the labels that its options add to a Node before it is there, and while it is away", () => {
+    const options = (zone: string) => () => ({ zone });
+    const isSelected = (
+      formerly: () => FormerSelection,
+      labels: () => Record<string, string> | undefined,
+      own = {},
+    ): boolean | undefined =>
+      selectedClusters(spec, [virtualNode("one", "p", own)], () => undefined, formerly, labels).get("p");
+    expect(isSelected(never, options("a"))).to.equal(true);
+    expect(isSelected(never, options("b"))).to.equal(false);
+    expect(isSelected(never, options("a"), { zone: "b" }), "the virtual node's own go first").to.equal(false);
+    expect(isSelected(before, options("b")), "it cannot be that").to.equal(false);
+    expect(
+      isSelected(before, () => undefined),
+      "they cannot be known",
+    ).to.equal(true);
+  });
+
   it("knows that a Node is a virtual one before it is there", () => {
     const nodeSelectorTerms = [
       { matchExpressions: [{ key: "liqo.io/type", operator: "In", values: ["virtual-node"] }] },

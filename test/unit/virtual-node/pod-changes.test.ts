@@ -3,7 +3,7 @@ import type { PodSpec } from "kubernetes-types/core/v1";
 import { ShadowPodResource } from "../../../agent/api/index.js";
 import { hasNewChanges } from "../../../agent/controller/offloading/shadow-pod/changes.js";
 import { podOf } from "../../../agent/controller/offloading/shadow-pod/pod.js";
-import { changeablePart, podChanges } from "../../../agent/virtual-node/pods/pod-changes.js";
+import { changeablePart, podChanges, resized } from "../../../agent/virtual-node/pods/pod-changes.js";
 
 const spec = (patch: Partial<PodSpec> = {}): PodSpec => ({
   containers: [
@@ -27,6 +27,17 @@ describe("changes of a pod that runs", () => {
       { op: "test", path: "/spec/pod/containers/1/name", value: "main" },
       { op: "replace", path: "/spec/pod/containers/1/image", value: "web:2" },
     ]);
+  });
+
+  it("resize the pod as a whole", () => {
+    const whole = (resources: object): PodSpec => ({ ...spec(), ...{ resources } });
+    const present = whole({ requests: { cpu: "100m", memory: "1Gi" } });
+    expect(podChanges(present, whole({ requests: { cpu: "0.1" } }), "/spec").resize).to.deep.equal([]);
+    const wanted = whole({ requests: { cpu: "1" }, limits: { cpu: "2" } });
+    const value = { requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "2" } };
+    expect(podChanges(present, wanted, "/spec").resize).to.deep.equal([{ op: "add", path: "/spec/resources", value }]);
+    expect(resized(present, wanted)).to.have.property("resources").that.deep.equals(value);
+    expect(podChanges(changeablePart(present), changeablePart(wanted), "/spec").resize).to.have.length(1);
   });
 
   it("resize what is named, and leave what else the container was given", () => {

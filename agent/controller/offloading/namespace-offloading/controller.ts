@@ -7,9 +7,11 @@ import {
   NamespaceOffloadingResource,
   Names,
   VirtualNodeResource,
+  VkOptionsTemplateResource,
   type NamespaceMap,
   type NamespaceOffloading,
   type NamespaceOffloadingStatus,
+  type VirtualNode,
 } from "../../../api/index.js";
 import {
   addFinalizer,
@@ -31,8 +33,10 @@ import { lossOf, mayDeleteRemoteData, remoteDataOf } from "../../../storage/remo
 import { volumes as volumesOf } from "../storage/informers.js";
 import { isDeadPeer } from "../peer-state.js";
 import { unlessGone } from "../unless-gone.js";
+import { optionsOf, WrongOptionsError } from "../virtual-node/options.js";
 import { tellOffloading } from "./offloading-events.js";
 import { podsAway } from "./pods-away.js";
+import { podsHome } from "./pods-home.js";
 import { remoteNamespaceName } from "./remote-name.js";
 import { selectedClusters, type FormerSelection } from "./selection.js";
 import { clusterConditions, offloadingPhase, type ClusterState, type KeptNamespace } from "./status.js";
@@ -41,7 +45,7 @@ import { clusterConditions, offloadingPhase, type ClusterState, type KeptNamespa
 const LEAVING_RETRY_MS = 5_000;
 
 /**
- * On the consumer. Watches NamespaceOffloadings, VirtualNodes, virtual Nodes, pods, volumes and the NamespaceMaps towards providers. Owns the namespace's
+ * On the consumer. Watches NamespaceOffloadings, VirtualNodes and their options, virtual Nodes, pods, volumes and the NamespaceMaps towards providers. Owns the namespace's
  * scheduling label and its entry in each NamespaceMap; writes the status from what the providers answer (offloading
  * specification, §4). Where users' data would go with a remote namespace, the namespace stays until they agree (§12.11), and its pods leave first.
  */
@@ -49,6 +53,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   const { client, informers, config, logger } = context;
   const offloadings = informers.for(NamespaceOffloadingResource);
   const virtualNodes = informers.for(VirtualNodeResource);
+  const templates = informers.for(VkOptionsTemplateResource);
   const maps = informers.for(NamespaceMapResource);
   const namespaces = informers.for(NamespaceResource);
   const foreignClusters = informers.for(ForeignClusterResource);
@@ -56,6 +61,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   const volumes = volumesOf(context);
   const pods = offloadedPods(context);
   const leave = podsAway(context);
+  const comeHome = podsHome(context);
   /** Namespaces whose pods are leaving a cluster. */
   const leaving = new Set<string>();
   const events = context.recorder("namespaceoffloading-controller");
@@ -83,6 +89,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
       virtualNodes.list(),
       (name) => nodes.get(name),
       (clusterID) => formerSelection(offloading, clusterID),
+      (virtualNode) => optionLabels(virtualNode),
     );
     const kept = await keptNamespaces(offloading, (clusterID) => !selected.get(clusterID));
     const current = await mapNamespace(namespace, (clusterID, present) =>
@@ -101,6 +108,15 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
     }
     await writeStatus(offloading, remote, clusters);
     return leaving.has(namespace) ? { requeueAfterMs: LEAVING_RETRY_MS } : undefined;
+  }
+
+  function optionLabels(virtualNode: VirtualNode): Record<string, string> | undefined {
+    try {
+      return optionsOf(virtualNode, templates, config).nodeExtraLabels ?? {};
+    } catch (error) {
+      if (error instanceof WrongOptionsError) return undefined;
+      throw error;
+    }
   }
 
   /** The maps from this cluster to its providers. In a bidirectional peering a tenant namespace also holds the peer's copy. */
@@ -184,6 +200,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   async function labelNamespace(name: string, enabled: boolean): Promise<boolean> {
     const namespace = namespaces.get(name);
     if (!namespace || (namespace.metadata?.labels?.[Labels.schedulingEnabled] === "true") === enabled) return false;
+    if (!enabled && !isDeleting(namespace)) await comeHome(name);
     const labels = { [Labels.schedulingEnabled]: enabled ? "true" : null };
     const updated = await unlessGone(client.mergePatch(NamespaceResource, { name }, { metadata: { labels } }));
     if (updated) namespaces.observe(updated);
@@ -262,6 +279,7 @@ export function namespaceOffloadingController(context: ControllerContext): Contr
   return new Controller({ name: "namespace-offloading", reconcile, logger, workers: 4 })
     .watch(offloadings)
     .watch(virtualNodes, all)
+    .watch(templates, all)
     .watch(nodes, (_node, event) => (event.type === "updated" && hasSameLabels(event.old, event.object) ? [] : all()))
     .watch(namespaces, ({ metadata }) => ofNamespace(metadata?.name))
     .watch(pods, ({ metadata }, { type }) =>

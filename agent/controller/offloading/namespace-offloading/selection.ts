@@ -1,10 +1,14 @@
 import type { Node } from "kubernetes-types/core/v1";
 import { Labels, LabelValues, type NamespaceOffloadingSpec, type VirtualNode } from "../../../api/index.js";
 import { isDeleting } from "../../../runtime/index.js";
+import { desiredNodeMetadata } from "../../../virtual-node/node/node-metadata.js";
 import { matchesNodeSelector, mayMatchNodeSelector } from "../node-selector.js";
 
 /** Whether a cluster was selected when it was last looked at: by what the user wants now, or by something before that; undefined if it was not. */
 export type FormerSelection = "by this spec" | "by a former spec" | undefined;
+
+/** The labels that a virtual node's options add to its Node; undefined where they cannot be known. */
+export type OptionLabels = (virtualNode: VirtualNode) => Record<string, string> | undefined;
 
 /**
  * Which of the clusters that have virtual nodes a namespace is offloaded to: those with any node that matches the selector. A virtual node
@@ -17,6 +21,7 @@ export function selectedClusters(
   virtualNodes: readonly VirtualNode[],
   nodeOf: (name: string) => Node | undefined,
   formerly: (clusterID: string) => FormerSelection,
+  optionLabels: OptionLabels = () => undefined,
 ): Map<string, boolean> {
   const terms = spec.clusterSelector?.nodeSelectorTerms;
   const selected = new Map<string, boolean>();
@@ -25,7 +30,7 @@ export function selectedClusters(
     if (!clusterID) continue;
     const name = virtualNode.metadata.name ?? "";
     const node = nodeOf(name);
-    const labels = node?.metadata?.labels ?? expectedLabels(virtualNode);
+    const labels = node?.metadata?.labels ?? expectedLabels(virtualNode, optionLabels(virtualNode));
     const isMissing = !node && virtualNode.spec.createNode !== false && !isDeleting(virtualNode);
     const isMatch = matchesNodeSelector(terms, { name, labels }) || (isMissing && isKept(virtualNode));
     selected.set(clusterID, selected.get(clusterID) === true || isMatch);
@@ -36,20 +41,31 @@ export function selectedClusters(
     const { metadata, spec } = virtualNode;
     const former = formerly(spec.clusterID ?? "");
     if (former !== "by a former spec") return former !== undefined;
-    return mayMatchNodeSelector(terms, { name: metadata.name ?? "", labels: certainLabels(virtualNode) });
+    return mayMatchNodeSelector(terms, {
+      name: metadata.name ?? "",
+      labels: certainLabels(virtualNode, optionLabels(virtualNode)),
+    });
   }
 }
 
-function expectedLabels(virtualNode: VirtualNode): Record<string, string> {
-  return {
-    ...certainLabels(virtualNode),
-    [Labels.storageAvailable]: String((virtualNode.spec.storageClasses ?? []).length > 0),
+function expectedLabels(
+  virtualNode: VirtualNode,
+  nodeExtraLabels: Record<string, string> = {},
+): Record<string, string> {
+  const { metadata, spec } = virtualNode;
+  const settings = {
+    nodeName: metadata.name ?? "",
+    foreignClusterId: spec.clusterID ?? "",
+    nodeExtraLabels,
+    nodeExtraAnnotations: {},
   };
+  return desiredNodeMetadata(settings, virtualNode).labels;
 }
 
-/** Those that the virtual node always sets on its Node: the user, or its options, may add any others. */
-function certainLabels({ metadata, spec }: VirtualNode): Record<string, string> {
+/** Those that nobody but who makes the virtual node, or its options, decides: the user may add any others to its Node. */
+function certainLabels({ metadata, spec }: VirtualNode, optionLabels?: Record<string, string>): Record<string, string> {
   return {
+    ...optionLabels,
     ...spec.labels,
     "kubernetes.io/hostname": metadata.name ?? "",
     [Labels.type]: LabelValues.virtualNodeType,

@@ -6,6 +6,7 @@ import {
   ShadowPodResource,
   toldGracePeriod,
   type Configuration,
+  type ResourceList,
   type ShadowPod,
   type ShadowPodStatus,
 } from "../../../api/index.js";
@@ -21,6 +22,7 @@ import {
 import { resized } from "../../../virtual-node/pods/pod-changes.js";
 import type { ControllerContext } from "../../context.js";
 import { takesMore } from "../../webhooks/pod-cost.js";
+import { isBeyondRoom, withRoom } from "../../webhooks/pod-room.js";
 import { configurationOf } from "../configuration-of.js";
 import { FIELD_MANAGER } from "../field-manager.js";
 import { hasEnded } from "../has-ended.js";
@@ -79,8 +81,8 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
     if (problem) return refuse(shadow, `the pod waits for room: ${problem}`);
     made.come();
     try {
-      const created = await client.create(PodResource, pod, { fieldManager: FIELD_MANAGER });
-      if (await isTakenBack(shadow, created)) return;
+      const created = await createWithin(shadow, pod);
+      if (!created || (await isTakenBack(shadow, created))) return;
       pods.observe(created);
       tellLeftOut(shadow, leftOut(pod, created));
     } catch (error) {
@@ -94,12 +96,34 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
     events.normal(ShadowPodResource, shadow, "CreatedPod", `created pod ${shadow.metadata.name ?? ""}`);
   }
 
+  /**
+   * Makes the Pod if there is room for all that it becomes by admission. That is known once it has been refused for what was asked for; where a webhook of somebody's
+   * does not say what it would do, only once the Pod is there. Undefined when the Pod waits.
+   */
+  async function createWithin(shadow: ShadowPod, pod: Pod): Promise<Pod | undefined> {
+    const by = { fieldManager: FIELD_MANAGER };
+    const create = (taken?: ResourceList): Promise<Pod> => client.create(PodResource, withRoom(pod, taken), by);
+    try {
+      return await create(room.takenFor(shadow));
+    } catch (error) {
+      if (!isBeyondRoom(error)) throw error;
+    }
+    const larger = await client
+      .create(PodResource, withRoom(pod, undefined), { ...by, dryRun: true })
+      .catch(() => undefined);
+    if (!larger) return create();
+    const excess = room.confirm(shadow, larger);
+    if (!excess) return create(room.takenFor(shadow));
+    await refuse(shadow, beyondRoom(excess));
+    return undefined;
+  }
+
   /** Whether a Pod has been made larger than there is room for. Then it is deleted at once, and made again when there is. */
   async function isTakenBack(shadow: ShadowPod, created: Pod): Promise<boolean> {
     const excess = config.resourceEnforcement ? room.confirm(shadow, created) : undefined;
     if (!excess) return false;
     await client.delete(PodResource, nameOf(created), { uid: created.metadata?.uid });
-    await refuse(shadow, `the pod waits for room, with what this cluster's admission adds to it: ${excess}`);
+    await refuse(shadow, beyondRoom(excess));
     return true;
   }
 
@@ -222,6 +246,10 @@ export function shadowPodController(context: ControllerContext, room: QuotaRoom)
 }
 
 type ShadowPodPhase = ShadowPodStatus["phase"];
+
+function beyondRoom(excess: string): string {
+  return `the pod waits for room, with what this cluster's admission adds to it: ${excess}`;
+}
 
 /** A Pod that is to run for ever and is being deleted, as from a node that is emptied: its end is not the ShadowPod's, another one follows. */
 function isMadeAnew(pod: Pod): boolean {

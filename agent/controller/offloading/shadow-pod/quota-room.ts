@@ -63,8 +63,13 @@ export class QuotaRoom {
     return undefined;
   }
 
+  /** What room has been taken, until it is settled. */
+  takenFor(shadow: ShadowPod): ResourceList | undefined {
+    return this.reserved.get(keyOf(shadow))?.cost;
+  }
+
   /**
-   * Judges a Pod as it has been made: the cluster's admission may have given it more than was asked for, as a LimitRange does, or a sidecar that is put
+   * Judges a Pod as it has been made, or would be: the cluster's admission may have given it more than was asked for, as a LimitRange does, or a sidecar that is put
    * in. Returns why there is no room for it, or undefined when it may stay.
    */
   confirm(shadow: ShadowPod, { spec }: Pod): string | undefined {

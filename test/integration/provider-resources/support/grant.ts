@@ -22,7 +22,7 @@ export async function grant(server: ApiServer, user: string, namespace: string, 
     resource: last?.resources?.[0],
     verb: last?.verbs[0],
   };
-  await until(`the rights of ${user}`, 10_000, async () => {
+  await until(`the rights of ${user}`, 40_000, async () => {
     const review = await own.request<{ status: { allowed: boolean } }>(
       "POST",
       "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
