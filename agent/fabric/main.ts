@@ -28,6 +28,7 @@ import { serveMetrics } from "../runtime/health.js";
 import { collectFabricState } from "./collect-state.js";
 import { LinkNews } from "./link-news.js";
 import { fabricMetrics } from "./metrics.js";
+import { AddressReport, isAddressNews } from "./node-addresses.js";
 import { FABRIC } from "./plan.js";
 import type { FabricState } from "./state.js";
 
@@ -104,6 +105,9 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     wanted: () => wanted([]),
     gathered: { wanted: () => lent(wanted()), forMs: GATHER_LENT_MS },
   });
+  const addresses = new AddressReport(client, run, internalNodes);
+  const addressLoop = new LevelLoop({ apply: () => addresses.apply(), logger, wanted: () => addresses.told ?? null });
+  internalNodes.onEvent(() => addressLoop.notice());
   let links = 0;
   let noDirectLink: string | undefined;
   const metrics = fabricMetrics({
@@ -116,12 +120,13 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   for (const informer of all) informer.onEvent(() => loop.notice()).start();
   // One that is told to end before has its last look all the same.
   await Promise.race([Promise.all(all.map((informer) => informer.waitForSync())), aborted(signal)]);
-  if (!signal.aborted) loop.start();
+  if (!signal.aborted) for (const one of [loop, addressLoop]) one.start();
   const news = new LinkNews(() => fabrics.list().map(({ spec }) => spec.gatewayIP));
   const onChange = (line: string): void => {
     if (news.hear(line)) loop.trigger();
+    if (isAddressNews(line)) addressLoop.trigger();
   };
-  const watch = new LinkWatch({ objects: ["link", "neigh"], onChange });
+  const watch = new LinkWatch({ objects: ["link", "neigh", "address"], onChange });
   watch.start();
   const hostRules = new HostRules({
     client,
@@ -136,6 +141,7 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   hostRules.start();
   await aborted(signal);
   watch.stop();
+  await addressLoop.stop();
   const look = await lastLook(
     [...all, ...hostRules.sources],
     KubeClient.inCluster(),

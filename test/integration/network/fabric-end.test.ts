@@ -11,7 +11,8 @@ import {
   Labels,
   RouteConfigurationResource,
 } from "../../../agent/api/index.js";
-import { ClusterRoleBindingResource, type KubeClient } from "../../../agent/runtime/index.js";
+import { ClusterRoleBindingResource, sameJson, type KubeClient } from "../../../agent/runtime/index.js";
+import { waitFor } from "../../support/wait.js";
 import { until } from "../../clusters/support/wait.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
 import { Namespace } from "./support/namespaces.js";
@@ -62,6 +63,13 @@ describe("the end of a node's fabric", function () {
   afterEach(async () => {
     await access?.end();
     await Namespace.closeAll();
+  });
+
+  it("has told the node's addresses by then, and those that came since", async () => {
+    await addressesTold("198.18.0.11");
+    await node.sh("ip addr add 10.244.0.1/24 dev lo");
+    await addressesTold("10.244.0.1", "198.18.0.11");
+    await end();
   });
 
   it("leaves all there for the next one", async () => {
@@ -121,6 +129,11 @@ describe("the end of a node's fabric", function () {
       ...[...tables.matchAll(/^table .*liqo.*/gm)].map(([table]) => table),
       ...[...routes.matchAll(/^(10\.71\.0\.0\/16|203\.0\.113\.0\/24) /gm)].map(([, range]) => `route ${range}`),
     ];
+  }
+
+  async function addressesTold(...addresses: string[]): Promise<void> {
+    const limit = { timeoutMs: 20_000, what: `the node's addresses to be told: ${addresses.join(", ")}` };
+    await waitFor(client, InternalNodeResource, limit, ([node]) => sameJson(node?.status?.addresses, addresses));
   }
 
   async function grantRights(): Promise<void> {
