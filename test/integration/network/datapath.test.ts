@@ -406,7 +406,7 @@ END`);
       await applyGateways({ ...stateA, linkSources: undefined });
       await inject();
       await until("the forged packet to arrive", 20_000, async () => (await seen()) === 1 || undefined);
-      await applyGateways();
+      await linkDirectly();
       await podA1.sh("ip link del forged");
       await podB.sh("nft delete table ip seen");
     });
