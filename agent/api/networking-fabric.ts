@@ -28,6 +28,8 @@ const internalNodeSpec = object({
 /** The source addresses that the node uses towards a gateway pod on itself, and elsewhere. */
 const internalNodeStatus = object({
   nodeIP: object({ local: ipv4.optional(), remote: ipv4.optional() }).optional(),
+  /** All that the node has, as its fabric tells: by one of them it sends to gateways, whatever the CNI makes of it. None where it cannot be told. */
+  addresses: z.array(ipv4).optional(),
 });
 
 export const InternalNodeDefinition = defineResource(InternalNodeResource, {

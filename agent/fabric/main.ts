@@ -12,13 +12,23 @@ import {
   lentPart,
 } from "../api/index.js";
 import { LevelLoop, LinkWatch, NftablesTable, commandRunner, tellChanges } from "../net/index.js";
-import { Informer, KubeClient, createLogger, logChanges, messageOf, type KubeObject } from "../runtime/index.js";
+import {
+  Informer,
+  KubeClient,
+  aborted,
+  createLogger,
+  lastLook,
+  logChanges,
+  messageOf,
+  type KubeObject,
+} from "../runtime/index.js";
 import { FirewallTables, HostRules, applyTablePlans } from "../host-rules/index.js";
 import { applyFabric, removeFabric } from "./apply.js";
 import { serveMetrics } from "../runtime/health.js";
 import { collectFabricState } from "./collect-state.js";
 import { LinkNews } from "./link-news.js";
 import { fabricMetrics } from "./metrics.js";
+import { AddressReport, isAddressNews } from "./node-addresses.js";
 import { FABRIC } from "./plan.js";
 import type { FabricState } from "./state.js";
 
@@ -52,6 +62,9 @@ function parseArguments(argv: string[], env: NodeJS.ProcessEnv): FabricArguments
 /** Links and offloaded pods come in numbers, each with an address that is lent: one pass for those that come within this time. */
 const GATHER_LENT_MS = 1_000;
 
+/** Of the ten seconds that a pod has for its end. */
+const LAST_LOOK_MS = 3_000;
+
 function lent(state: FabricState | undefined): object {
   return [state?.lentTargets, state?.masqueraded];
 }
@@ -59,19 +72,14 @@ function lent(state: FabricState | undefined): object {
 /**
  * The fabric role: on each node, in the host's network namespace, brings traffic for remote clusters to their gateways whatever the
  * CNI (network specification, §8, §10). What it has set up stays when it ends, so that an upgrade does not interrupt traffic, and
- * goes when no gateway is left.
+ * goes when no gateway is left, or, where the node was cut off meanwhile, when at its end the installation is found to be gone.
  */
 export async function runFabric(argv: string[], signal: AbortSignal): Promise<void> {
   const args = parseArguments(argv, process.env);
   const logger = createLogger("fabric");
   const run = tellChanges(commandRunner(), logger);
   const table = new NftablesTable(run);
-  if (args.cleanup) {
-    await removeFabric(run, table);
-    await new FirewallTables(run).apply(new Map());
-    await applyTablePlans(run, []);
-    return;
-  }
+  if (args.cleanup) return removeAll();
   const client = KubeClient.inCluster();
   logChanges(client.transport, logger);
   const { nodeName, namespace } = args;
@@ -97,6 +105,9 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     wanted: () => wanted([]),
     gathered: { wanted: () => lent(wanted()), forMs: GATHER_LENT_MS },
   });
+  const addresses = new AddressReport(client, run, internalNodes);
+  const addressLoop = new LevelLoop({ apply: () => addresses.apply(), logger, wanted: () => addresses.told ?? null });
+  internalNodes.onEvent(() => addressLoop.notice());
   let links = 0;
   let noDirectLink: string | undefined;
   const metrics = fabricMetrics({
@@ -107,13 +118,15 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
   const health = serveMetrics(metrics, Ports.health, logger);
   const all = [fabrics, internalNodes, tunnels, networks, ips] as unknown as Informer<KubeObject>[];
   for (const informer of all) informer.onEvent(() => loop.notice()).start();
-  await Promise.all(all.map((informer) => informer.waitForSync()));
-  loop.start();
+  // One that is told to end before has its last look all the same.
+  await Promise.race([Promise.all(all.map((informer) => informer.waitForSync())), aborted(signal)]);
+  if (!signal.aborted) for (const one of [loop, addressLoop]) one.start();
   const news = new LinkNews(() => fabrics.list().map(({ spec }) => spec.gatewayIP));
   const onChange = (line: string): void => {
     if (news.hear(line)) loop.trigger();
+    if (isAddressNews(line)) addressLoop.trigger();
   };
-  const watch = new LinkWatch({ objects: ["link", "neigh"], onChange });
+  const watch = new LinkWatch({ objects: ["link", "neigh", "address"], onChange });
   watch.start();
   const hostRules = new HostRules({
     client,
@@ -126,14 +139,25 @@ export async function runFabric(argv: string[], signal: AbortSignal): Promise<vo
     defaultPriority: FABRIC.priority - 1,
   });
   hostRules.start();
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(signal);
   watch.stop();
+  await addressLoop.stop();
+  const look = await lastLook(
+    [...all, ...hostRules.sources],
+    KubeClient.inCluster(),
+    AbortSignal.timeout(LAST_LOOK_MS),
+  );
+  if (look === "current") loop.start();
   // What a pass under way could not see any more, as at an uninstallation the end of the last gateway.
   await Promise.all([loop.settle(), hostRules.stop()]);
+  if (look === "gone") await removeAll();
   health.close();
+
+  async function removeAll(): Promise<void> {
+    await removeFabric(run, table);
+    await new FirewallTables(run).apply(new Map());
+    await applyTablePlans(run, []);
+  }
 
   function wanted(lentAddresses = ips.list()): FabricState | undefined {
     return collectFabricState({

@@ -53,8 +53,19 @@ export function collectState(args: GatewayArguments, objects: GatewayObjects): G
     remote: { pods: pairs(configuration, "pod"), external: pairs(configuration, "external") },
     linkAddress: fabric?.spec.interface.gateway.ip,
     nodes: fabric ? nodeStates(args, objects) : [],
+    linkSources: fabric && linkSources(objects),
     mappings: lentAddresses(objects),
   };
+}
+
+/** Of all nodes that have a link: a fabric that is older, or has yet to start, tells none. */
+function linkSources({ tunnels, internalNodes }: GatewayObjects): string[] | undefined {
+  const byNode = tunnels.map(({ spec }) => {
+    const node = internalNodes.find(({ metadata }) => metadata.name === spec.internalNodeRef.name);
+    return node?.status?.addresses ?? [];
+  });
+  if (byNode.length === 0 || byNode.some((addresses) => addresses.length === 0)) return undefined;
+  return [...new Set(byNode.flat())].sort();
 }
 
 function pairs(configuration: Configuration | undefined, type: "pod" | "external"): RangePair[] {

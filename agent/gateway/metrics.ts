@@ -54,7 +54,7 @@ export function gatewayMetrics(sources: GatewaySourcesOfMetrics, statistics = ST
     {
       name: "liqo_gateway_dropped_packets_total",
       type: "counter",
-      help: "Packets from the peer that the gateway's guard refused.",
+      help: "Packets that the gateway's guard refused: from the peer, and (link-access) from pods that send as nodes do.",
       labelNames: ["cluster_id", "reason"],
       samples: () => dropSamples(sources),
     },

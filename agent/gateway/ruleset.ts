@@ -1,5 +1,5 @@
 import { cidrContainsAddress, firstAddress } from "../api/cidr.js";
-import { LINK_PREFIX, disjointRanges, setText, tableText } from "../net/index.js";
+import { ENCAPSULATION_PORT, LINK_PREFIX, disjointRanges, setText, tableText } from "../net/index.js";
 import { CONNECTION_CHECK_PORT, PATH_PROBE_PORT } from "./constants.js";
 import type { GatewayState, RangePair } from "./state.js";
 
@@ -33,23 +33,38 @@ function chain(name: string, type: string, hook: string, priority: string, polic
 /** Counts WireGuard's handshake requests: those of a peer with the wrong keys are seen by nothing else. */
 export const HANDSHAKE_COUNTER = "handshake-requests";
 
-/** What the guard refused, for metrics and for people: a peer that sends what it must not. */
-export const DROP_COUNTERS = ["foreign-source", "foreign-destination", "gateway-access"] as const;
+/** What the guard refused, for metrics and for people: a peer that sends what it must not, and a pod that sends by a node's link. */
+export const DROP_COUNTERS = ["foreign-source", "foreign-destination", "gateway-access", "link-access"] as const;
 
 function counters(): string[] {
   return [...DROP_COUNTERS, HANDSHAKE_COUNTER].map((name) => `counter ${name} { }`);
 }
 
 /** Before any translation: what the peer may send is from its own ranges, to this cluster's pods and lent addresses. */
-function guard({ tunnel, local, remote }: GatewayState): string[] {
+function guard(state: GatewayState): string[] {
+  const { tunnel, local, remote } = state;
   const sources = disjointRanges([...remote.pods, ...remote.external].map(({ real }) => real));
   const destinations = disjointRanges([...local.pods, ...local.external]);
   return chain("guard", "filter", "prerouting", "mangle", "accept", [
+    ...linkGuard(state),
     `iifname != "${tunnel.device}" accept`,
     `ip saddr ${tunnel.peerAddress} ip daddr ${tunnel.address} accept`,
     `${unless("saddr", sources)}counter name "foreign-source" drop`,
     `${unless("daddr", destinations)}counter name "foreign-destination" drop`,
   ]);
+}
+
+/**
+ * Encapsulated packets ask nobody who they are: those that a pod has sent are no node's. Only among the pods' addresses is anybody refused, as a node's others may be
+ * any, and come anew.
+ */
+function linkGuard({ local, linkSources }: GatewayState): string[] {
+  const pods = disjointRanges(local.pods);
+  if (linkSources === undefined || pods.length === 0) return [];
+  const nodes = linkSources.filter((address) => isPodAddress({ local }, address));
+  const others = nodes.length > 0 ? ` ip saddr != ${setText(nodes)}` : "";
+  const sent = `iifname != "liqo*" udp dport ${ENCAPSULATION_PORT} ip saddr ${setText(pods)}${others}`;
+  return [`${sent} counter name "link-access" drop`];
 }
 
 function unless(field: "saddr" | "daddr", ranges: string[]): string {

@@ -9,6 +9,8 @@ export interface GatewayState {
   linkAddress?: string;
   /** Nodes that have a link to this gateway. */
   nodes: NodeState[];
+  /** The addresses that nodes have, by which they send on links; undefined while those of some are not known: nobody is refused then. */
+  linkSources?: string[];
   /** Addresses lent to things of this cluster (IP resources): what the peer sends to, and what it stands for. */
   mappings: Mapping[];
 }

@@ -5,7 +5,7 @@ import {
   type RouteConfiguration,
 } from "../api/index.js";
 import { LevelLoop, tellChange, type Run } from "../net/index.js";
-import { Informer, type KubeClient, type KubeObject, type Logger } from "../runtime/index.js";
+import { Informer, type KubeClient, type KubeObject, type Logger, type Refreshable } from "../runtime/index.js";
 import { ConditionWriter } from "./condition-writer.js";
 import { tableCommands, tableName } from "./firewall-json.js";
 import { firewallProblems } from "./firewall-problems.js";
@@ -92,6 +92,11 @@ export class HostRules {
   /** Asks for a pass, as something else has changed that matters: a device has come, or this process speaks for the host now. */
   trigger(): void {
     this.loop.trigger();
+  }
+
+  /** What `stop` goes by: looked up once more. */
+  get sources(): readonly Refreshable[] {
+    return [this.routes, this.firewalls];
   }
 
   /** A node's rules settle: at an uninstallation configurations have gone a moment before, and nobody comes after this process. */

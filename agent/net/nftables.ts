@@ -23,11 +23,15 @@ export function setText(elements: readonly string[]): string {
   return `{ ${elements.join(", ")} }`;
 }
 
+/** What is in a hurry when a table is written is over by then. */
+const SETTLED_MS = 1_000;
+
 /** Keeps the table as it should be: writes it when its text has changed or when somebody else has changed it. */
 export class NftablesTable {
   private text?: string;
-  /** Of the table as it was soon after it was written; taken at the next look, as whoever writes is in a hurry. */
+  /** Of the table as it was soon after it was written: taken a moment later, or at the next look, as whoever writes is in a hurry. */
   private fingerprint?: string;
+  private later?: NodeJS.Timeout;
   private readonly sums = new CounterSums();
 
   constructor(
@@ -44,6 +48,9 @@ export class NftablesTable {
     await this.run("nft", ["-f", "-"], text);
     this.text = text;
     this.fingerprint = undefined;
+    // What somebody changes before the next look would else be taken for what was written.
+    clearTimeout(this.later);
+    this.later = setTimeout(() => void this.isUntouched().catch(() => undefined), SETTLED_MS).unref();
     return true;
   }
 
@@ -64,9 +71,11 @@ export class NftablesTable {
   }
 
   private async isUntouched(): Promise<boolean> {
-    const text = await this.look();
-    if (text === undefined) return false;
-    const fingerprint = rulesFingerprint(text);
+    const written = this.text;
+    const listing = await this.look();
+    // Written anew meanwhile: this is not told of that.
+    if (listing === undefined || this.text !== written) return false;
+    const fingerprint = rulesFingerprint(listing);
     this.fingerprint ??= fingerprint;
     return this.fingerprint === fingerprint;
   }

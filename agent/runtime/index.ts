@@ -14,6 +14,7 @@ export * from "./join-streams.js";
 export * from "./kube-client.js";
 export * from "./kube-error.js";
 export * from "./kube-transport.js";
+export * from "./last-look.js";
 export * from "./leader-election.js";
 export * from "./listed.js";
 export * from "./lock.js";

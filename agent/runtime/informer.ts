@@ -87,6 +87,14 @@ export class Informer<T extends KubeObject> {
     this.look?.abort();
   }
 
+  /**
+   * Lists once more beside the watch, which may be dead without anybody having told, and tells listeners of what differs: for those who end, and act on what they
+   * know for the last time. `client`: with connections of its own.
+   */
+  async refresh(client: KubeClient, signal: AbortSignal): Promise<void> {
+    await this.relist(signal, client);
+  }
+
   get hasSynced(): boolean {
     return this.synced;
   }
@@ -204,8 +212,8 @@ export class Informer<T extends KubeObject> {
     this.options.logger?.warn({ resource: this.type.plural, reason: messageOf(error) }, "watch failed, will retry");
   }
 
-  private async relist(signal: AbortSignal): Promise<string> {
-    const { items, metadata } = await this.fetchAll(signal);
+  private async relist(signal: AbortSignal, client = this.client): Promise<string> {
+    const { items, metadata } = await this.fetchAll(signal, client);
     const present = new Set(items.map(keyOf));
     for (const object of items) this.store(object);
     // What a write of ours has returned since the list was made is not in it, and the watch is yet to tell of it.
@@ -217,20 +225,20 @@ export class Informer<T extends KubeObject> {
   }
 
   /** All objects as of one moment, each already without what is not kept. */
-  private async fetchAll(signal: AbortSignal): Promise<KubeList<T>> {
+  private async fetchAll(signal: AbortSignal, client: KubeClient): Promise<KubeList<T>> {
     try {
-      return await this.fetchPages(PAGE_SIZE, signal);
+      return await this.fetchPages(PAGE_SIZE, signal, client);
     } catch (error) {
       if (!isGone(error)) throw error;
       // Between two pages the server has forgotten the first one's moment.
-      return this.fetchPages(0, signal);
+      return this.fetchPages(0, signal, client);
     }
   }
 
-  private async fetchPages(pageSize: number, signal: AbortSignal): Promise<KubeList<T>> {
+  private async fetchPages(pageSize: number, signal: AbortSignal, client: KubeClient): Promise<KubeList<T>> {
     const { namespace, labelSelector, fieldSelector } = this.options;
     const all: KubeList<T> = { metadata: {}, items: [] };
-    const pages = this.client.pages(this.type, pageSize, { namespace, labelSelector, fieldSelector, signal });
+    const pages = client.pages(this.type, pageSize, { namespace, labelSelector, fieldSelector, signal });
     for await (const { metadata, items } of pages) {
       all.metadata = metadata;
       for (const object of items) all.items.push(this.trimmed(object));

@@ -9,6 +9,7 @@ import {
   GatewayClientResource,
   GatewayServerResource,
   IPResource,
+  InternalNodeResource,
   Labels,
   Names,
   WgGatewayServerTemplateResource,
@@ -177,6 +178,35 @@ describe("topologies, CNIs and Service implementations", function () {
       const [toWide, toHub] = await Promise.all([podTargets(hub, widePods, wide), podTargets(wide, hubPods, hub)]);
       expect(await probeAll(nodesOf(hub), toWide)).to.deep.equal([]);
       expect(await probeAll(nodesOf(wide), toHub)).to.deep.equal([]);
+    });
+
+    it("has gateways take what nodes send by their links, whatever the CNI makes of it, and refuse what pods send there", async () => {
+      for (const [home, peer] of [
+        [hub, wide],
+        [wide, hub],
+      ] as const) {
+        const limit = { timeoutMs: 30_000, what: `the nodes of ${home.cluster.name} to tell their addresses` };
+        await waitFor(home.client, InternalNodeResource, limit, (nodes) =>
+          nodes.every(({ status }) => (status?.addresses ?? []).length > 0),
+        );
+        const { "link-access": refused } = await (await GatewayNetwork.of(home, peer.cluster.name)).counters();
+        expect(refused, home.cluster.name).to.equal(0);
+      }
+      const gateway = await GatewayNetwork.of(hub, wide.cluster.name);
+      const refused = async (): Promise<number> => (await gateway.counters())["link-access"] ?? 0;
+      const send = `require("node:dgram").createSocket("udp4").send("x", 6091, process.argv[1], () => process.exit())`;
+      const address = (await activeGateway(hub)).status?.podIP ?? "";
+      // Counts begin anew when rules are written: then it is sent once more.
+      await until("the gateway to count what each pod sends", 30_000, async () => {
+        const before = await refused();
+        for (const { metadata } of hubPods)
+          await hub.kubectl([
+            ...["exec", "-n", metadata?.namespace ?? "", metadata?.name ?? "", "--"],
+            ...["node", "-e", send, address],
+          ]);
+        expect((await refused()) - before).to.equal(hubPods.length);
+        return true;
+      });
     });
 
     it("offloads in both directions; Services reach offloaded pods, and offloaded pods those at home", async () => {

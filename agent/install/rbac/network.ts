@@ -219,6 +219,12 @@ export const FABRIC_RULES: ReasonedRule[] = [
     verbs: READ,
   },
   {
+    why: "The node's own addresses: gateways take nobody else's for a node's among the pods'.",
+    apiGroups: [NETWORKING.group],
+    resources: ["internalnodes/status"],
+    verbs: ["patch"],
+  },
+  {
     why: "The cluster's own pod ranges, and addresses that need masquerading.",
     apiGroups: [IPAM.group],
     resources: ["networks", "ips"],

@@ -130,7 +130,13 @@ export const agent = defineResource({
     };
     const { signal, deadline } = context;
     await uninstall(
-      { client, signal, deadline, status: (line) => context.status(line) },
+      {
+        client,
+        signal,
+        deadline,
+        status: (line) => context.status(line),
+        warn: (line) => context.log("warning", line),
+      },
       installInputs(inputs, resolved),
       inputs.forceDelete,
     ).finally(() => forgetAgent(client));

@@ -17,6 +17,7 @@ import type { KubeClient } from "../../../agent/runtime/kube-client.js";
 import { isNotFound } from "../../../agent/runtime/kube-error.js";
 import { describeObject, keyOf, type KubeObject, type ResourceType } from "../../../agent/runtime/resource-type.js";
 import { forEachParallel } from "./parallel.js";
+import { fabricRemains, nodesWithoutFabric, patienceOf, releasePods, type Patience } from "./uninstall-fabric.js";
 import { holdsData } from "./storage-namespace.js";
 import { pause, waitForObjects, type WaitContext } from "./waiting.js";
 
@@ -26,6 +27,10 @@ const FINALIZERS_GRACE_MS = 15_000;
 
 export interface UninstallContext extends WaitContext {
   deadline: number;
+  /** A line that stays: what could not be cleaned up. */
+  warn(line: string): void;
+  /** Default: enough for what comes back by itself. */
+  patience?: Patience;
 }
 
 /**
@@ -46,8 +51,11 @@ export async function uninstall(context: UninstallContext, inputs: InstallInputs
   await remove(context, ofKind("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"));
   context.status("removing custom resources");
   await removeCustomResources(context, force);
+  const patience = context.patience ?? patienceOf(force);
+  const uncleaned = await nodesWithoutFabric(context, inputs.namespace, patience);
+  if (uncleaned.length > 0) context.warn(fabricRemains(uncleaned, inputs));
   context.status("removing workloads");
-  await remove(context, ofKind("Deployment", "DaemonSet"), "Foreground");
+  await removeWorkloads(context, ofKind("Deployment", "DaemonSet"), inputs.namespace, force ? patience : undefined);
   await sweepCustomResources(context);
   context.status("removing roles, configuration and custom resource definitions");
   const first = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment", "DaemonSet"];
@@ -55,6 +63,24 @@ export async function uninstall(context: UninstallContext, inputs: InstallInputs
   await remove(context, rest);
   await removeRuntimeObjects(context, inputs.namespace);
   await Promise.all([removeNamespace(context, inputs.namespace), removeStorageNamespace(context)]);
+}
+
+/** Pods end before what they work with goes. With `patience`, those that nobody ends are not waited for longer than that. */
+async function removeWorkloads(
+  context: UninstallContext,
+  workloads: KubeObject[],
+  namespace: string,
+  patience: Patience | undefined,
+): Promise<void> {
+  const done = new AbortController();
+  const release = patience && releasePods(context, namespace, patience, done.signal);
+  // Fails when it is told to stop, and whatever else it meets the removal meets as well.
+  release?.catch(() => undefined);
+  try {
+    await remove(context, workloads, "Foreground");
+  } finally {
+    done.abort();
+  }
 }
 
 interface Found {

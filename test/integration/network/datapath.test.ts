@@ -11,7 +11,8 @@ import {
   type WireGuardConfig,
 } from "../../../agent/gateway/wireguard.js";
 import { newKeyPair } from "../../../agent/controller/network/gateways/key-secret.js";
-import { NftablesTable } from "../../../agent/net/index.js";
+import { nodeAddresses } from "../../../agent/fabric/node-addresses.js";
+import { NftablesTable, hardwareAddress } from "../../../agent/net/index.js";
 import type { Sample } from "../../../agent/runtime/metrics.js";
 import { until } from "../../clusters/support/wait.js";
 import { SILENCE_MS, call, echoServer } from "./support/echo.js";
@@ -82,10 +83,9 @@ const SEND = `
 const u = require("node:dgram").createSocket("udp4");
 u.bind(0, process.argv[1], () => u.send("x", 9, process.argv[2], () => process.exit()));`;
 
-const ONE_OF_EACH = ["foreign-source", "foreign-destination", "gateway-access"].map((reason) => ({
-  labels: { cluster_id: "a", reason },
-  value: 1,
-}));
+const ONE_OF_EACH = ["foreign-source", "foreign-destination", "gateway-access"]
+  .map((reason) => ({ labels: { cluster_id: "a", reason }, value: 1 }))
+  .concat({ labels: { cluster_id: "a", reason: "link-access" }, value: 0 });
 
 /** How many packets the namespace has handed on by its routes. */
 async function forwarded(namespace: Namespace): Promise<number> {
@@ -143,6 +143,10 @@ function dataPath(isShort: boolean) {
       twinB = await b1.addPod("tb", GATEWAY_A);
       stateA.nodes = [node("a1", 11, "10.80.0.1", a1, true), node("a2", 12, "10.80.0.2", a2, false)];
       stateB.nodes = [node("b1", 21, "10.80.0.1", b1, true)];
+      stateA.linkSources = (await Promise.all([a1, a2].map(({ namespace }) => nodeAddresses(namespace.run)))).flatMap(
+        (all) => all ?? [],
+      );
+      stateB.linkSources = await nodeAddresses(b1.namespace.run);
       stateB.mappings = [
         { lent: "10.70.0.4", target: "10.96.0.80" },
         { lent: "10.70.0.6", target: GATEWAY_A },
@@ -321,6 +325,7 @@ function dataPath(isShort: boolean) {
           "foreign-destination": 1,
           "gateway-access": 1,
           "handshake-requests": 0,
+          "link-access": 0,
         });
         return true;
       });
@@ -367,6 +372,43 @@ function dataPath(isShort: boolean) {
       ];
       expect(await Promise.all(asked)).to.deep.equal(["timeout", "timeout", "timeout"]);
       expect(await refusals()).to.be.greaterThan(before + 2);
+    });
+
+    it("a pod puts nothing into a node's link, which asks nobody who they are, while nodes' addresses are known", async () => {
+      const spoofed = "10.244.1.77";
+      // As the node of the second link would send, to a gateway on the pod's own node: no masquerading makes a node's address of the pod's. A device that speaks IPv6 says more.
+      await podA1.sh(`
+        echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+        ip link add forged address ${hardwareAddress(12, "node")} type vxlan id 12 remote ${GATEWAY_A} dstport 6091 nolearning noudpcsum
+        ip addr add ${spoofed}/32 dev forged; ip link set forged up
+        ip neigh add 10.80.0.9 lladdr ${hardwareAddress(12, "gateway")} dev forged nud permanent
+        ip route add 10.71.0.5 via 10.80.0.9 dev forged onlink src ${spoofed}`);
+      await podB.sh(`nft -f - <<END
+table ip seen {
+  counter forged { }
+  chain input { type filter hook input priority 0; ip saddr 10.68.1.77 counter name forged; }
+}
+END`);
+      const seen = async () => {
+        const text = await podB.sh("nft -j list counter ip seen forged");
+        return (JSON.parse(text) as { nftables: { counter?: { packets: number } }[] }).nftables[1]?.counter?.packets;
+      };
+      const inject = () => podA1.run(process.execPath, ["-e", SEND, spoofed, "10.71.0.5"]);
+      const table = new NftablesTable(gatewayA.run);
+      await inject();
+      await until(
+        "the guard to count it",
+        20_000,
+        async () => (await table.counters())["link-access"] === 1 || undefined,
+      );
+      expect(await seen()).to.equal(0);
+      // Where a node has told nothing, it could be anybody: what has passed passes.
+      await applyGateways({ ...stateA, linkSources: undefined });
+      await inject();
+      await until("the forged packet to arrive", 20_000, async () => (await seen()) === 1 || undefined);
+      await linkDirectly();
+      await podA1.sh("ip link del forged");
+      await podB.sh("nft delete table ip seen");
     });
 
     /** Another address of a pod's, from which it speaks to a range. */

@@ -12,7 +12,9 @@ import { refuseWhilePeered } from "../../../agent/install/remaining-peerings.js"
 import {
   ClusterRoleBindingResource,
   NamespaceResource,
+  NodeResource,
   PersistentVolumeClaimResource,
+  PodResource,
   type KubeClient,
 } from "../../../agent/runtime/index.js";
 import { applyManifests } from "../../../provider/resources/agent/apply.js";
@@ -20,7 +22,9 @@ import { detectRanges } from "../../../provider/resources/agent/detect.js";
 import { findInstallation } from "../../../provider/resources/agent/existing.js";
 import { installInputs } from "../../../provider/resources/agent/install-inputs.js";
 import { agentInputs } from "../../../provider/resources/agent/schema.js";
+import type { Patience } from "../../../provider/resources/agent/uninstall-fabric.js";
 import { uninstall } from "../../../provider/resources/agent/uninstall.js";
+import { until } from "../../clusters/support/wait.js";
 import { compareListings, listEverything } from "../../support/listing.js";
 import { installCrds } from "../support/install-crds.js";
 import { START_LIMIT_MS, startApiServer, type ApiServer } from "../support/api-server.js";
@@ -33,6 +37,8 @@ const CONTROLLERS = [
   "replicaset-controller",
   "daemonset-controller",
 ];
+
+const FABRIC_PODS = "app.kubernetes.io/name=fabric";
 
 /** On a real API server, without nodes: what is applied is accepted, and removing it leaves nothing. */
 describe("provider: an agent's objects", function () {
@@ -57,8 +63,15 @@ describe("provider: an agent's objects", function () {
   afterEach(function () {
     if (this.currentTest?.state === "failed") console.error(`last waited for: ${last}`);
   });
-  const remove = (force: boolean, within = 30_000) =>
-    uninstall({ ...context(), deadline: Date.now() + within }, inputs, force);
+  const warnings: string[] = [];
+  const remove = (force: boolean, patience?: Patience, within = 30_000) =>
+    uninstall(
+      { ...context(), warn: (line) => warnings.push(line), deadline: Date.now() + within, patience },
+      inputs,
+      force,
+    );
+  /** Without webhooks, which no controller runs here to answer. */
+  const own = () => agentManifests(inputs).filter(({ kind }) => !kind?.endsWith("WebhookConfiguration"));
 
   before(async function () {
     this.timeout(START_LIMIT_MS);
@@ -104,7 +117,7 @@ describe("provider: an agent's objects", function () {
       }),
     );
     let refusal = "";
-    await remove(false, 2_000).catch((error: unknown) => (refusal = String(error)));
+    await remove(false, undefined, 2_000).catch((error: unknown) => (refusal = String(error)));
     expect(refusal).to.contain("still in use by NamespaceOffloading default/offloading");
     expect((await client.list(NetworkResource)).items).not.to.deep.equal([]);
     await remove(true);
@@ -133,7 +146,7 @@ describe("provider: an agent's objects", function () {
       );
     await tell(conditions);
     let refusal = "";
-    await remove(false, 2_000).catch((error: unknown) => (refusal = String(error)));
+    await remove(false, undefined, 2_000).catch((error: unknown) => (refusal = String(error)));
     expect(refusal).to.contain("NamespaceOffloading default/offloading (made by NamespaceOffloadingPolicy all)");
     await tell(null);
     await remove(false);
@@ -186,6 +199,43 @@ describe("provider: an agent's objects", function () {
     await applyManifests(context(), agentManifests(inputs));
     await remove(true);
     expect(await client.get(NamespaceResource, { name: namespace })).to.equal(undefined);
+  });
+
+  /** As far as it goes without a kubelet: nobody confirms that the pod has ended. */
+  async function fabricPodOn(node: string): Promise<string> {
+    await client.create(NodeResource, { metadata: { name: node } });
+    await applyManifests(context(), own());
+    const found = await until("the fabric's pod", 20_000, async () => {
+      const { items } = await client.list(PodResource, { namespace: "liqo", labelSelector: FABRIC_PODS });
+      return items[0];
+    });
+    const name = found.metadata?.name ?? "";
+    const binding = { apiVersion: "v1", kind: "Binding", metadata: { name }, target: { kind: "Node", name: node } };
+    await client.request("POST", `/api/v1/namespaces/liqo/pods/${name}/binding`, { body: binding });
+    return name;
+  }
+
+  it("leave the API although a node is away, if forced: what may have stayed on it is told, with the remedy", async () => {
+    await fabricPodOn("away");
+    await remove(true, { fabricMs: 500, podsMs: 500 });
+    expect(await client.get(NamespaceResource, { name: "liqo" })).to.equal(undefined);
+    const [warning = ""] = warnings.splice(0);
+    expect(warning).to.match(/^the fabric did not run on away: links \(liqo\.\*\), routes, rules/);
+    expect(warning).to.contain(`kubectl debug node/NODE --image=${inputs.image} `);
+    await client.delete(NodeResource, { name: "away" });
+  });
+
+  it("stay until the fabric runs again on a node, which it has yet to clean", async () => {
+    const pod = await fabricPodOn("slow");
+    const removal = remove(true, { fabricMs: 60_000, podsMs: 500 });
+    await until("the removal to wait", 20_000, () => Promise.resolve(last.includes("on slow") || undefined));
+    const conditions = [{ type: "Ready" as const, status: "True" as const }];
+    const id = { name: pod, namespace: "liqo" };
+    expect((await client.get(PodResource, id))?.metadata?.deletionTimestamp).to.equal(undefined);
+    await client.mergePatch(PodResource, id, { status: { conditions } }, { subresource: "status" });
+    await removal;
+    expect(warnings).to.deep.equal([]);
+    await client.delete(NodeResource, { name: "slow" });
   });
 
   it("know the ranges that the cluster tells", async () => {

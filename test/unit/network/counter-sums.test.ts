@@ -1,3 +1,4 @@
+import { mock } from "node:test";
 import { expect } from "chai";
 import { NftablesTable, tableText, type Run } from "../../../agent/net/index.js";
 
@@ -6,6 +7,7 @@ class Kernel {
   packets: Record<string, number> = {};
   looks = 0;
   refusesLooks = false;
+  chain = "guard";
   private handle = 0;
 
   readonly run: Run = (_program, args, input = "") => {
@@ -19,6 +21,7 @@ class Kernel {
 
   write(): void {
     this.handle += 1;
+    this.chain = "guard";
     this.packets = { a: 0, b: 0 };
   }
 
@@ -29,7 +32,7 @@ class Kernel {
     const metainfo = { version: "1.0.6", json_schema_version: 1 };
     const table = { family: "ip", name: "liqo", handle: this.handle };
     return JSON.stringify({
-      nftables: [{ metainfo }, { table }, ...counters, { chain: { name: "guard", handle: 9 } }],
+      nftables: [{ metainfo }, { table }, ...counters, { chain: { name: this.chain, handle: 9 } }],
     });
   }
 }
@@ -105,5 +108,24 @@ describe("named counters of a table", () => {
     expect(await table.apply(texts[1])).to.equal(true);
     kernel.refusesLooks = false;
     expect(await table.counters()).to.deep.equal({ a: 0, b: 0 });
+  });
+});
+
+describe("a table that somebody else changes", () => {
+  const text = tableText(["chain guard { }"]);
+
+  beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
+  afterEach(() => mock.timers.reset());
+
+  it("is written anew, also where that was before anybody has looked for another reason", async () => {
+    const kernel = new Kernel();
+    const table = new NftablesTable(kernel.run);
+    await table.apply(text);
+    expect(kernel.looks).to.equal(0);
+    mock.timers.tick(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    kernel.chain = "another";
+    expect(await table.apply(text)).to.equal(true);
+    expect(await table.apply(text)).to.equal(false);
   });
 });

@@ -97,6 +97,30 @@ const objects: GatewayObjects = {
 const state = collectState(args, objects);
 
 describe("what a gateway does, from custom resources", () => {
+  it("knows by which addresses nodes send once all that have a link have told, and refuses no others than pods'", () => {
+    const told = (...addresses: string[][]): GatewayObjects => ({
+      ...objects,
+      tunnels: objects.tunnels.slice(0, 2),
+      internalNodes: objects.internalNodes.map((node, index) => ({
+        ...node,
+        status: { ...node.status, addresses: addresses[index] },
+      })),
+    });
+    const all = collectState(args, told(["192.0.2.11", "10.244.1.1"], ["192.0.2.12"]));
+    expect(all.linkSources).to.deep.equal(["10.244.1.1", "192.0.2.11", "192.0.2.12"]);
+    expect(gatewayRuleset(all)).to.contain(
+      'iifname != "liqo*" udp dport 6091 ip saddr { 10.244.0.0/16 } ip saddr != { 10.244.1.1 } counter name "link-access" drop',
+    );
+    for (const some of [
+      collectState(args, told(["192.0.2.11"])),
+      collectState(args, told(["192.0.2.11"], [])),
+      state,
+    ]) {
+      expect(some.linkSources).to.equal(undefined);
+      expect(gatewayRuleset(some)).not.to.contain("udp dport 6091");
+    }
+  });
+
   it("knows its nodes, its mappings and its pairs of ranges", () => {
     expect(state.nodes.map(({ name, pods, isOwn }) => [name, pods, isOwn])).to.deep.equal([
       ["n1", ["10.244.1.0/24"], true],

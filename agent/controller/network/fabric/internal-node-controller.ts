@@ -55,7 +55,7 @@ export function internalNodeController(context: ControllerContext, lock: Lock): 
     const { local, remote } = internalNode.status?.nodeIP ?? {};
     if (!address || (local === address && remote === address)) return;
     // The encapsulation does not mind from which of its addresses a node sends: this one is reachable from everywhere.
-    const status = { nodeIP: { local: address, remote: address } };
+    const status = { ...internalNode.status, nodeIP: { local: address, remote: address } };
     internalNodes.observe(await client.replaceStatus(InternalNodeResource, { ...internalNode, status }));
   }
 }
