@@ -10,6 +10,7 @@ import {
   PodResource,
 } from "../../agent/runtime/core-resources.js";
 import type { KubeClient, ListOptions } from "../../agent/runtime/kube-client.js";
+import { CLUSTER_ID } from "../preconditions/agent.js";
 import type { PeeringUser } from "../preconditions/told-namespace.js";
 import { ifVisible } from "../waits/index.js";
 import { findInstallation, type Installation } from "../resources/agent/existing.js";
@@ -28,7 +29,8 @@ export async function readClusterInfo(client: KubeClient, signal: AbortSignal): 
   });
 }
 
-async function readWholeInfo(client: KubeClient, signal: AbortSignal): Promise<ClusterInfo> {
+/** @throws KubeError when the credentials may not see it all, Error when the cluster has no agent */
+export async function readWholeInfo(client: KubeClient, signal: AbortSignal): Promise<ClusterInfo> {
   const present = await requireInstallation(client, signal);
   const live = present.deployment ? inputsOfDeployment(present.deployment) : {};
   const ofAgent = {
@@ -73,11 +75,14 @@ function rangesOf(ranges: AllocatedRanges): Pick<ClusterInfo, "network"> {
 }
 
 /** The cluster's ID and ranges, and the own consumer as the only peer. */
-async function readInfoAsPeeringUser(client: KubeClient, user: PeeringUser, signal: AbortSignal): Promise<ClusterInfo> {
+export async function readInfoAsPeeringUser(
+  client: KubeClient,
+  user: PeeringUser,
+  signal: AbortSignal,
+): Promise<ClusterInfo> {
   const namespace = user.agentNamespace ?? Names.namespace;
-  const labelSelector = { [Labels.appName]: "clusterid-configmap" };
   const [configMaps, ranges, own] = await Promise.all([
-    client.list(ConfigMapResource, { labelSelector, namespace, signal }),
+    client.list(ConfigMapResource, { labelSelector: CLUSTER_ID, namespace, signal }),
     allocatedRanges(client, namespace, signal),
     readOwnPeer(client, user, signal),
   ]);

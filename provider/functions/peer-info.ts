@@ -54,7 +54,7 @@ export async function readPeerInfo(
 }
 
 /** Its own consumer, once that has begun to peer. */
-async function readPeersAsPeeringUser(
+export async function readPeersAsPeeringUser(
   client: KubeClient,
   user: PeeringUser,
   clusterIDs: string[],
@@ -76,7 +76,8 @@ async function readPeersAsPeeringUser(
   return { [consumer]: { ...visible, offloading: unknown, notVisible: HIDDEN_OF_PEER } };
 }
 
-async function readAllPeers(
+/** Of a cluster that is known to have an agent. @throws Error naming the peers that there are when one asked for is none */
+export async function readAllPeers(
   client: KubeClient,
   clusterIDs: string[],
   signal: AbortSignal,

@@ -28,7 +28,8 @@ export interface InstalledAgent {
 }
 
 const CONTROLLER = { [Labels.appName]: "controller-manager" };
-const CLUSTER_ID = { [Labels.appName]: "clusterid-configmap" };
+/** Selects the ConfigMap that has the cluster's ID, wherever the agent is. */
+export const CLUSTER_ID = { [Labels.appName]: "clusterid-configmap" };
 const CONTAINER = "controller-manager";
 
 /** Long enough for the resources of one program that are made side by side, and short beside the time that an agent's installation takes. */

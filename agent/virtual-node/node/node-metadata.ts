@@ -36,14 +36,24 @@ export function desiredNodeMetadata(config: NodeSettings, virtualNode: VirtualNo
       "node.kubernetes.io/exclude-from-external-load-balancers": "true",
       "alpha.service-controller.kubernetes.io/exclude-balancer": "true",
       [Labels.storageAvailable]: String((spec.storageClasses ?? []).length > 0),
-      ...config.nodeExtraLabels,
-      ...spec.labels,
-      "kubernetes.io/hostname": config.nodeName,
-      [Labels.type]: LabelValues.virtualNodeType,
-      [Labels.remoteClusterID]: config.foreignClusterId,
+      ...decidedLabels(config, virtualNode),
     },
     annotations: { ...config.nodeExtraAnnotations, ...spec.annotations },
     taints: [{ key: Names.virtualNodeTaint, value: "true", effect: "NoExecute" }, ...(spec.taints ?? [])],
+  };
+}
+
+/** The labels that nobody but who makes the virtual node, or its options, decides. */
+export function decidedLabels(
+  { nodeName, foreignClusterId, nodeExtraLabels }: NodeSettings,
+  { spec }: VirtualNode,
+): Record<string, string> {
+  return {
+    ...nodeExtraLabels,
+    ...spec.labels,
+    "kubernetes.io/hostname": nodeName,
+    [Labels.type]: LabelValues.virtualNodeType,
+    [Labels.remoteClusterID]: foreignClusterId,
   };
 }
 

@@ -10,9 +10,9 @@ import { canonicalQuantity } from "../../../agent/api/quantity.js";
 import { podCost } from "../../../agent/controller/webhooks/pod-cost.js";
 import { PodResource, type KubeClient, type ListOptions } from "../../../agent/runtime/index.js";
 import type { PeeringUser } from "../../preconditions/told-namespace.js";
-import { readClusterInfo } from "../cluster-info.js";
+import { readInfoAsPeeringUser, readWholeInfo } from "../cluster-info.js";
 import type { ClusterInfo, PeerInfo } from "../info-schema.js";
-import { readPeerInfo } from "../peer-info.js";
+import { readAllPeers, readPeersAsPeeringUser } from "../peer-info.js";
 import { asFarAsVisible } from "../peering-user-view.js";
 
 /** What one cluster tells of itself and its peers. */
@@ -29,22 +29,18 @@ export interface ClusterView {
 
 /** @throws KubeError when the cluster cannot be asked, Error when it has no agent */
 export async function readView(client: KubeClient, signal: AbortSignal): Promise<ClusterView> {
-  const info = await readClusterInfo(client, signal);
   return asFarAsVisible(client, signal, {
-    everything: () => readWholeView(client, info, signal),
-    toPeeringUser: (user) => readViewAsPeeringUser(client, info, user, signal),
+    everything: () => readWholeView(client, signal),
+    toPeeringUser: (user) => readViewAsPeeringUser(client, user, signal),
   });
 }
 
 /** Pods are hidden from it, and with them what is used. */
-async function readViewAsPeeringUser(
-  client: KubeClient,
-  info: ClusterInfo,
-  { tenantNamespace: namespace }: PeeringUser,
-  signal: AbortSignal,
-): Promise<ClusterView> {
-  const [peers, connections] = await Promise.all([
-    readPeerInfo(client, [], signal),
+async function readViewAsPeeringUser(client: KubeClient, user: PeeringUser, signal: AbortSignal): Promise<ClusterView> {
+  const namespace = user.tenantNamespace;
+  const [info, peers, connections] = await Promise.all([
+    readInfoAsPeeringUser(client, user, signal),
+    readPeersAsPeeringUser(client, user, [], signal),
     client.list(ConnectionResource, { namespace, labelSelector: Labels.remoteClusterID, signal }),
   ]);
   const unknown = new Map<string, Record<string, string>>();
@@ -52,9 +48,10 @@ async function readViewAsPeeringUser(
   return { info, peers, roundTrips, usedOnNodes: unknown, usedByConsumers: unknown };
 }
 
-async function readWholeView(client: KubeClient, info: ClusterInfo, signal: AbortSignal): Promise<ClusterView> {
+async function readWholeView(client: KubeClient, signal: AbortSignal): Promise<ClusterView> {
+  const info = await readWholeInfo(client, signal);
   const [peers, connections] = await Promise.all([
-    readPeerInfo(client, [], signal),
+    readAllPeers(client, [], signal),
     client.list(ConnectionResource, { labelSelector: Labels.remoteClusterID, signal }),
   ]);
   const all = Object.entries(peers);

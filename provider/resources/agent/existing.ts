@@ -4,6 +4,7 @@ import { DataKeys } from "../../../agent/api/names.js";
 import { InstallNames } from "../../../agent/install/names.js";
 import { ConfigMapResource, DeploymentResource } from "../../../agent/runtime/core-resources.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
+import { CLUSTER_ID } from "../../preconditions/agent.js";
 
 /** An agent, ours or Liqo's own, as a cluster shows it. */
 export interface Installation {
@@ -19,7 +20,7 @@ export interface Installation {
 /** Finds the agent by the labels that Liqo's tools look for (API specification, §10; control plane specification, §20). */
 export async function findInstallation(client: KubeClient, signal: AbortSignal): Promise<Installation | undefined> {
   const [configMaps, deployments] = await Promise.all([
-    client.list(ConfigMapResource, { labelSelector: { [Labels.appName]: "clusterid-configmap" }, signal }),
+    client.list(ConfigMapResource, { labelSelector: CLUSTER_ID, signal }),
     client.list(DeploymentResource, {
       labelSelector: { [Labels.appName]: "controller-manager", [Labels.appComponent]: "controller-manager" },
       signal,

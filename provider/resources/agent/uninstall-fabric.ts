@@ -3,8 +3,10 @@ import { Labels } from "../../../agent/api/labels.js";
 import type { InstallInputs } from "../../../agent/install/inputs.js";
 import { selectorOf } from "../../../agent/install/labels.js";
 import { InstallNames } from "../../../agent/install/names.js";
+import { findCondition } from "../../../agent/runtime/conditions.js";
 import { DaemonSetResource, PodResource } from "../../../agent/runtime/core-resources.js";
 import type { KubeClient } from "../../../agent/runtime/kube-client.js";
+import { isDeleting } from "../../../agent/runtime/metadata.js";
 import { pause, type WaitContext } from "./waiting.js";
 
 /** How long an uninstallation waits for what may never come (milliseconds). */
@@ -54,9 +56,8 @@ async function lackingNodes({ client, signal }: WaitContext, namespace: string):
   return [...lacking.sort(), ...(without > 0 ? [`${without} that have no pod of it`] : [])];
 }
 
-function isReady({ status, metadata }: Pod): boolean {
-  const isTrue = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-  return isTrue === true && metadata?.deletionTimestamp === undefined;
+function isReady(pod: Pod): boolean {
+  return findCondition(pod.status?.conditions, "Ready")?.status === "True" && !isDeleting(pod);
 }
 
 /**
@@ -73,10 +74,10 @@ export async function releasePods(
   const signal = AbortSignal.any([context.signal, stop]);
   await pause(podsMs, signal);
   for (;;) {
-    for (const { metadata } of await podsOf(client, namespace, { [Labels.appPartOf]: "liqo" }, signal)) {
+    const pods = await podsOf(client, namespace, { [Labels.appPartOf]: "liqo" }, signal);
+    for (const { metadata } of pods.filter(isDeleting)) {
       const { name = "", uid } = metadata ?? {};
-      if (metadata?.deletionTimestamp)
-        await client.delete(PodResource, { name, namespace }, { gracePeriodSeconds: 0, uid, signal });
+      await client.delete(PodResource, { name, namespace }, { gracePeriodSeconds: 0, uid, signal });
     }
     await pause(1_000, signal);
   }

@@ -26,7 +26,6 @@ describe("resource options of a Peering", function () {
   this.timeout(400_000);
   let lab: EngineLab;
   let empty: string[];
-  const stacks: PulumiStack[] = [];
 
   before(async function () {
     this.timeout(15 * 60_000);
@@ -34,21 +33,9 @@ describe("resource options of a Peering", function () {
     empty = await names();
   });
   after(() => lab?.stop());
-  afterEach(async () => {
-    for (const stack of stacks.splice(0)) {
-      await stack.pulumi(["state", "unprotect", "--all", "--yes"], { allowFailure: true });
-      await stack.destroy({ allowFailure: true });
-      await stack.remove();
-    }
-  });
+  afterEach(() => lab?.clear());
 
   const names = async (): Promise<string[]> => [...(await lab.objects()).keys()].sort();
-  const made = async (project: string, resources: Record<string, Declared>): Promise<PulumiStack> => {
-    const stack = await lab.stack(project, resources);
-    stacks.push(stack);
-    await stack.up();
-    return stack;
-  };
   const peering = (properties: object = {}, options: object = {}): Declared => ({
     type: "Peering",
     properties: { ...lab.pair, ...properties },
@@ -67,7 +54,7 @@ describe("resource options of a Peering", function () {
     until("the end of the peering", 20_000, async () => isDeepStrictEqual(await names(), empty) || undefined);
 
   it("ignoreChanges: what they name is not followed in what the Peering consists of, the rest is", async () => {
-    const stack = await made("ignoring", { both: peering({ mtu: 1400, cpu: "2", tenantCondition: "Active" }) });
+    const stack = await lab.make("ignoring", { both: peering({ mtu: 1400, cpu: "2", tenantCondition: "Active" }) });
     const options = { ignoreChanges: ["mtu", "cpu", "tenantCondition"] };
     await lab.write("ignoring", {
       both: peering({ mtu: 1380, cpu: "3", memory: "1Gi", tenantCondition: "Cordoned" }, options),
@@ -82,7 +69,7 @@ describe("resource options of a Peering", function () {
     const cluster = { type: "NamespaceOffloading", properties: { cluster: lab.pair.consumer, namespace: "default" } };
     const customTimeouts = { create: "3m", update: "4m", delete: "5m" };
     const options = { protect: true, customTimeouts, deletedWith: "${cluster}" };
-    const stack = await made("protecting", { cluster, both: peering({}, options) });
+    const stack = await lab.make("protecting", { cluster, both: peering({}, options) });
     const told = (await parts(stack)).map(({ type, protect, customTimeouts, deletedWith }) => ({
       ...{ type: type.replace("liqo:index:", ""), protect, customTimeouts, deletedWith },
     }));
@@ -106,11 +93,11 @@ describe("resource options of a Peering", function () {
     await stack.destroy();
     expect(await tenantUid(), "what goes with another is left to that").to.be.a("string");
     // For what follows.
-    await made("protecting", { both: peering() });
+    await lab.make("protecting", { both: peering() });
   });
 
   it("retainOnDelete: what is there stays, and is taken up again as it is", async () => {
-    const stack = await made("retaining", { both: peering({}, { retainOnDelete: true }) });
+    const stack = await lab.make("retaining", { both: peering({}, { retainOnDelete: true }) });
     const before = await lab.objects();
     await stack.destroy();
     expect(await parts(stack)).to.deep.equal([]);
@@ -123,7 +110,7 @@ describe("resource options of a Peering", function () {
   });
 
   it("replaceOnChanges: the part whose property they name is replaced, in place", async () => {
-    const stack = await made("replacing", { both: peering({ mtu: 1400 }) });
+    const stack = await lab.make("replacing", { both: peering({ mtu: 1400 }) });
     const uid = await tenantUid();
     await lab.write("replacing", { both: peering({ mtu: 1380 }, { replaceOnChanges: ["mtu"] }) });
     expect((await stack.up()).stdout).to.contain("1 replaced");
@@ -133,7 +120,7 @@ describe("resource options of a Peering", function () {
   });
 
   it("aliases: another name, and a place below another component, touch nothing", async () => {
-    const stack = await made("renaming", { before: peering() });
+    const stack = await lab.make("renaming", { before: peering() });
     const objects = await lab.objects();
     const aliases = [urnOf("renaming", "Peering", "before")];
     await lab.write("renaming", { after: peering({}, { aliases }) });
@@ -165,7 +152,7 @@ describe("resource options of a Peering", function () {
       ["provided", { provider: "${own}" }],
       ["provided-several", { providers: ["${own}"] }],
     ] as const) {
-      const stack = await made(project, { own, both: peering({}, options) });
+      const stack = await lab.make(project, { own, both: peering({}, options) });
       const providers = (await parts(stack)).map(({ provider }) => provider?.split("::").slice(-3, -1).join("::"));
       expect(providers, project).to.deep.equal(PARTS.map(() => "pulumi:providers:liqo::own"));
       for (const side of SIDES) {

@@ -16,7 +16,6 @@ import {
   type ResourceType,
 } from "../../../agent/runtime/index.js";
 import { until } from "../../clusters/support/wait.js";
-import type { PulumiStack } from "../../support/pulumi.js";
 import { startInstallableServer } from "../provider-resources/support/installable-server.js";
 import { SIDES } from "../provider-resources/support/simulated-pair.js";
 import { identityOfSlice, identitySecret } from "../provider-resources/support/slice-identity.js";
@@ -29,7 +28,6 @@ const OFFLOADING = { name: "offloading", namespace: "shop" };
 describe("resource options", function () {
   this.timeout(400_000);
   let lab: EngineLab;
-  const stacks: PulumiStack[] = [];
 
   before(async function () {
     this.timeout(15 * 60_000);
@@ -37,20 +35,8 @@ describe("resource options", function () {
     await lab.servers.consumer.client.create(NamespaceResource, { metadata: { name: OFFLOADING.namespace } });
   });
   after(() => lab?.stop());
-  afterEach(async () => {
-    for (const stack of stacks.splice(0)) {
-      await stack.pulumi(["state", "unprotect", "--all", "--yes"], { allowFailure: true });
-      await stack.destroy({ allowFailure: true });
-      await stack.remove();
-    }
-  });
+  afterEach(() => lab?.clear());
 
-  const made = async (project: string, resources: Record<string, Declared>, env = {}): Promise<PulumiStack> => {
-    const stack = await lab.stack(project, resources, env);
-    stacks.push(stack);
-    await stack.up();
-    return stack;
-  };
   const authentication = (properties: object = {}, options: object = {}): Declared => ({
     type: "Authentication",
     properties: { ...lab.pair, ...properties },
@@ -65,7 +51,7 @@ describe("resource options", function () {
   const offloaded = () => lab.servers.consumer.client.get(NamespaceOffloadingResource, OFFLOADING);
 
   it("ignoreChanges: neither the program's change nor somebody's is followed", async () => {
-    const stack = await made("ignored", { auth: authentication({ tenantCondition: "Active" }) });
+    const stack = await lab.make("ignored", { auth: authentication({ tenantCondition: "Active" }) });
     const ignoring = { ignoreChanges: ["tenantCondition"] };
     await lab.write("ignored", { auth: authentication({ tenantCondition: "Cordoned" }, ignoring) });
     await stack.preview({ expectNoChanges: true });
@@ -78,7 +64,7 @@ describe("resource options", function () {
   });
 
   it("drift: the preview after a refresh says what it is, and the update ends it", async () => {
-    const stack = await made("drifted", { apps: offloading({ objectLabels: { team: "shop" } }) });
+    const stack = await lab.make("drifted", { apps: offloading({ objectLabels: { team: "shop" } }) });
     const patch = { metadata: { labels: { team: "another" } } };
     await lab.servers.consumer.client.mergePatch(NamespaceOffloadingResource, OFFLOADING, patch);
     await stack.refresh();
@@ -92,7 +78,7 @@ describe("resource options", function () {
   });
 
   it("protect: neither destroy nor a program without it takes anything away", async () => {
-    const stack = await made("protected", { auth: authentication({}, { protect: true }) });
+    const stack = await lab.make("protected", { auth: authentication({}, { protect: true }) });
     const before = await lab.objects();
     const destroyed = await stack.destroy({ allowFailure: true });
     expect(destroyed.code).to.not.equal(0);
@@ -103,7 +89,7 @@ describe("resource options", function () {
   });
 
   it("retainOnDelete: what is there stays, and is taken up again as it is", async () => {
-    const stack = await made("retained", { auth: authentication({}, { retainOnDelete: true }) });
+    const stack = await lab.make("retained", { auth: authentication({}, { retainOnDelete: true }) });
     const before = [...(await lab.objects()).keys()];
     const uid = (await tenant())?.metadata.uid;
     await lab.write("retained", {});
@@ -116,7 +102,7 @@ describe("resource options", function () {
   });
 
   it("replaceOnChanges: the new one is not taken away with the old", async () => {
-    const stack = await made("replaced", { auth: authentication({ tenantCondition: "Active" }) });
+    const stack = await lab.make("replaced", { auth: authentication({ tenantCondition: "Active" }) });
     const replacing = { replaceOnChanges: ["tenantCondition"] };
     await lab.write("replaced", { auth: authentication({ tenantCondition: "Cordoned" }, replacing) });
     const { stdout } = await stack.up();
@@ -137,7 +123,7 @@ describe("resource options", function () {
       user: { type: "PeeringUser", properties: { cluster: provider, consumerClusterId: "someone" } },
       shop: offloading(),
     };
-    const stack = await made("again", kinds);
+    const stack = await lab.make("again", kinds);
     await identityOfSlice(lab.servers.consumer.client, "slice");
     const resources = { cpu: "1" };
     const properties = {
@@ -181,7 +167,7 @@ describe("resource options", function () {
     try {
       const ranges = { podCIDRs: ["10.1.0.0/16"], serviceCIDR: "10.2.0.0/16" };
       const properties = { cluster: { kubeconfig }, clusterId: "lone", ...ranges };
-      const stack = await made("lone", { agent: { type: "Agent", properties } });
+      const stack = await lab.make("lone", { agent: { type: "Agent", properties } });
       const before = await workloads();
       const replaced = ["--replace", urnOf("lone", "Agent", "agent")];
       const { stdout } = await stack.up({ timeoutMs: 120_000 }, replaced);
@@ -209,7 +195,7 @@ describe("resource options", function () {
       );
     const uids = async () => (await client.list(DeploymentResource)).items.map(({ metadata }) => metadata?.uid);
     try {
-      const stack = await made("moving", agent({ clusterId: "before" }));
+      const stack = await lab.make("moving", agent({ clusterId: "before" }));
       const changes: [object, string][] = [
         [{ clusterId: "after" }, "liqo after"],
         [{ clusterId: "after", namespace: "elsewhere" }, "elsewhere after"],
@@ -231,7 +217,7 @@ describe("resource options", function () {
   });
 
   it("--replace with deleteBeforeReplace: it is made anew", async () => {
-    const stack = await made("anew", { auth: authentication({}, { deleteBeforeReplace: true }) });
+    const stack = await lab.make("anew", { auth: authentication({}, { deleteBeforeReplace: true }) });
     const uid = (await tenant())?.metadata.uid;
     const replace = ["--replace", urnOf("anew", "Authentication", "auth")];
     await stack.up({}, replace);
@@ -245,7 +231,7 @@ describe("resource options", function () {
     const chosen = (remoteNamespaceName: string) => ({
       shop: offloading({ namespaceMappingStrategy: "SelectedName", remoteNamespaceName }),
     });
-    const stack = await made("ordered", chosen("one"));
+    const stack = await lab.make("ordered", chosen("one"));
     const uid = (await offloaded())?.metadata.uid;
     await lab.write("ordered", chosen("two"));
     await stack.up();
@@ -255,7 +241,7 @@ describe("resource options", function () {
   });
 
   it("aliases: a new name touches nothing", async () => {
-    const stack = await made("renamed", { before: authentication() });
+    const stack = await lab.make("renamed", { before: authentication() });
     const objects = await lab.objects();
     const aliases = [urnOf("renamed", "Authentication", "before")];
     await lab.write("renamed", { after: authentication({}, { aliases }) });
@@ -267,7 +253,7 @@ describe("resource options", function () {
   });
 
   it("a new name without aliases: what has taken over the objects keeps them, which is said", async () => {
-    const stack = await made("unaliased", { before: authentication(), shopBefore: offloading() });
+    const stack = await lab.make("unaliased", { before: authentication(), shopBefore: offloading() });
     const uids = async () => [...(await lab.objects())].map(([name, identity]) => [name, identity.split(" ")[0]]);
     const present = await uids();
     await lab.write("unaliased", { after: authentication(), shopAfter: offloading() });
@@ -287,7 +273,7 @@ describe("resource options", function () {
   });
 
   it("a new name without aliases: so it is when the first run broke off before it forgot the old one", async () => {
-    const stack = await made("halfway", { before: offloading() });
+    const stack = await lab.make("halfway", { before: offloading() });
     const uid = (await offloaded())?.metadata.uid;
     await lab.write("halfway", { before: offloading(), after: offloading() });
     await stack.up();
@@ -302,8 +288,8 @@ describe("resource options", function () {
   });
 
   it("pulumi state move: nor does another stack", async () => {
-    const from = await made("mover", { auth: authentication() });
-    const to = await made("taker", {});
+    const from = await lab.make("mover", { auth: authentication() });
+    const to = await lab.make("taker", {});
     const objects = await lab.objects();
     const urn = urnOf("mover", "Authentication", "auth");
     const [source, target] = ["organization/mover/mover", "organization/taker/taker"];
@@ -322,12 +308,11 @@ describe("resource options", function () {
     const auth = (options: object): Record<string, Declared> => ({
       auth: { type: "Authentication", properties: contexts, options: { ...options } },
     });
-    const from = await made("giver", auth({}), env);
+    const from = await lab.make("giver", auth({}), env);
     const objects = await lab.objects();
     await from.pulumi(["state", "delete", "--yes", "--stack", "giver", urnOf("giver", "Authentication", "auth")]);
     const id = "consumer/provider@consumer,provider";
     const to = await lab.stack("importer", auth({ import: id }), env);
-    stacks.push(to);
     expect((await to.up()).stdout).to.contain("imported");
     await lab.write("importer", auth({}));
     await to.preview({ expectNoChanges: true });
@@ -335,7 +320,7 @@ describe("resource options", function () {
   });
 
   it("customTimeouts: end a wait with its cause", async () => {
-    const stack = await made("hasty", { auth: authentication() });
+    const stack = await lab.make("hasty", { auth: authentication() });
     const node: Declared = {
       type: "VirtualNode",
       properties: {
@@ -354,7 +339,7 @@ describe("resource options", function () {
   });
 
   it("deletedWith: what goes with another is left to that", async () => {
-    const stack = await made("together", {
+    const stack = await lab.make("together", {
       auth: authentication(),
       shop: offloading({}, { deletedWith: "${auth}" }),
     });
@@ -372,7 +357,6 @@ describe("resource options", function () {
     const before = [...(await lab.objects()).keys()].sort();
     const there = await lab.stack("there", declared(consumer, provider));
     const back = await lab.stack("back", declared(provider, consumer));
-    stacks.push(there, back);
     await Promise.all([there.up(), back.up()]);
     const count = async (type: ResourceType): Promise<number[]> =>
       Promise.all(SIDES.map(async (side) => (await lab.servers[side].client.list(type)).items.length));
@@ -401,7 +385,7 @@ describe("resource options", function () {
       return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name ?? "", [spec.class, spec.resources]]));
     };
     const gpu = { name: "gpu", resources: { "example.com/gpu": "1" }, cpu: "2" };
-    const stack = await made("several", peering({ additionalResourceSlices: [gpu] }));
+    const stack = await lab.make("several", peering({ additionalResourceSlices: [gpu] }));
     expect(await slices()).to.deep.equal({
       provider: ["default", { cpu: "4" }],
       gpu: ["default", { "example.com/gpu": "1", cpu: "2" }],
@@ -423,7 +407,7 @@ describe("resource options", function () {
   });
 
   it("a cluster that is out of reach, or gone: named with what would let it pass, and never forgotten without a word", async () => {
-    const stack = await made("distant", { auth: authentication() });
+    const stack = await lab.make("distant", { auth: authentication() });
     const told = ({ stdout, stderr }: { stdout: string; stderr: string }): string => stdout + stderr;
     const skipping = stack.withEnv({ PULUMI_LIQO_SKIP_UPDATE_UNREACHABLE: "true" });
     const deleting = stack.withEnv({ PULUMI_LIQO_DELETE_UNREACHABLE: "true" });
@@ -449,6 +433,6 @@ describe("resource options", function () {
     expect(await tenant()).to.not.equal(undefined);
     const identities = await lab.servers.consumer.client.list(IdentityResource);
     expect(identities.items).to.deep.equal([]);
-    await made("distant", { auth: authentication() });
+    await lab.make("distant", { auth: authentication() });
   });
 });

@@ -1,7 +1,7 @@
 import type { Node } from "kubernetes-types/core/v1";
-import { Labels, LabelValues, type NamespaceOffloadingSpec, type VirtualNode } from "../../../api/index.js";
+import type { NamespaceOffloadingSpec, VirtualNode } from "../../../api/index.js";
 import { isDeleting } from "../../../runtime/index.js";
-import { desiredNodeMetadata } from "../../../virtual-node/node/node-metadata.js";
+import { decidedLabels, desiredNodeMetadata, type NodeSettings } from "../../../virtual-node/node/node-metadata.js";
 import { matchesNodeSelector, mayMatchNodeSelector } from "../node-selector.js";
 
 /** Whether a cluster was selected when it was last looked at: by what the user wants now, or by something before that; undefined if it was not. */
@@ -24,13 +24,14 @@ export function selectedClusters(
   optionLabels: OptionLabels = () => undefined,
 ): Map<string, boolean> {
   const terms = spec.clusterSelector?.nodeSelectorTerms;
+  const settings = (virtualNode: VirtualNode): NodeSettings => settingsOf(virtualNode, optionLabels(virtualNode));
   const selected = new Map<string, boolean>();
   for (const virtualNode of virtualNodes) {
     const { clusterID } = virtualNode.spec;
     if (!clusterID) continue;
     const name = virtualNode.metadata.name ?? "";
     const node = nodeOf(name);
-    const labels = node?.metadata?.labels ?? expectedLabels(virtualNode, optionLabels(virtualNode));
+    const labels = node?.metadata?.labels ?? desiredNodeMetadata(settings(virtualNode), virtualNode).labels;
     const isMissing = !node && virtualNode.spec.createNode !== false && !isDeleting(virtualNode);
     const isMatch = matchesNodeSelector(terms, { name, labels }) || (isMissing && isKept(virtualNode));
     selected.set(clusterID, selected.get(clusterID) === true || isMatch);
@@ -41,34 +42,18 @@ export function selectedClusters(
     const { metadata, spec } = virtualNode;
     const former = formerly(spec.clusterID ?? "");
     if (former !== "by a former spec") return former !== undefined;
-    return mayMatchNodeSelector(terms, {
-      name: metadata.name ?? "",
-      labels: certainLabels(virtualNode, optionLabels(virtualNode)),
-    });
+    // The user may add any others to its Node.
+    const labels = decidedLabels(settings(virtualNode), virtualNode);
+    return mayMatchNodeSelector(terms, { name: metadata.name ?? "", labels });
   }
 }
 
-function expectedLabels(
-  virtualNode: VirtualNode,
-  nodeExtraLabels: Record<string, string> = {},
-): Record<string, string> {
-  const { metadata, spec } = virtualNode;
-  const settings = {
+/** What is known of a Node that is not there, as its process would be told it. */
+function settingsOf({ metadata, spec }: VirtualNode, nodeExtraLabels: Record<string, string> = {}): NodeSettings {
+  return {
     nodeName: metadata.name ?? "",
     foreignClusterId: spec.clusterID ?? "",
     nodeExtraLabels,
     nodeExtraAnnotations: {},
-  };
-  return desiredNodeMetadata(settings, virtualNode).labels;
-}
-
-/** Those that nobody but who makes the virtual node, or its options, decides: the user may add any others to its Node. */
-function certainLabels({ metadata, spec }: VirtualNode, optionLabels?: Record<string, string>): Record<string, string> {
-  return {
-    ...optionLabels,
-    ...spec.labels,
-    "kubernetes.io/hostname": metadata.name ?? "",
-    [Labels.type]: LabelValues.virtualNodeType,
-    [Labels.remoteClusterID]: spec.clusterID ?? "",
   };
 }

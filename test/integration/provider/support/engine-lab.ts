@@ -25,6 +25,8 @@ export interface Declared {
 
 /** The real CLI with the real plugin on two real API servers, whose agents are simulated. */
 export class EngineLab {
+  private readonly stacks: PulumiStack[] = [];
+
   private constructor(
     readonly folder: string,
     private readonly simulated: SimulatedPair,
@@ -84,7 +86,24 @@ export class EngineLab {
     };
     const stack = new PulumiStack(options);
     await stack.init();
+    this.stacks.push(stack);
     return stack;
+  }
+
+  /** The same, brought up. */
+  async make(project: string, resources: Record<string, Declared>, env?: NodeJS.ProcessEnv): Promise<PulumiStack> {
+    const stack = await this.stack(project, resources, env);
+    await stack.up();
+    return stack;
+  }
+
+  /** Takes away every stack that there is, with what it has made, protected or not. */
+  async clear(): Promise<void> {
+    for (const stack of this.stacks.splice(0)) {
+      await stack.pulumi(["state", "unprotect", "--all", "--yes"], { allowFailure: true });
+      await stack.destroy({ allowFailure: true });
+      await stack.remove();
+    }
   }
 
   /** Changes the program of a project. */
